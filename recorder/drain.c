@@ -106,6 +106,8 @@ static int read_mail(struct drain *d, uint32_t pipe, uint64_t now)
             .seq = s->next_seq,
             .words = mail.words,
             .units = mail.units,
+            .set = mail.set,
+            .flags = mail.first ? CTR_SEGMENT_FIRST : 0,
             .start_ns = mail.start_ns,
             .end_ns = mail.end_ns,
         };

@@ -91,7 +91,8 @@ static unsigned job_takes(const struct drain *d, const struct slot *s, unsigned 
     uint64_t bytes = drain_segment_bytes(d, &s->pending[0]);
     unsigned k = 1;
 
-    while (k < n && (bytes += drain_segment_bytes(d, &s->pending[k])) <= JOB_FULL_BYTES) {
+    while (k < n && drain_is_of_set(d, s, k) &&
+           (bytes += drain_segment_bytes(d, &s->pending[k])) <= JOB_FULL_BYTES) {
         k++;
     }
     return k;

@@ -124,6 +124,9 @@ static void note_live_buffer(struct drain *d, uint32_t pipe,
         __atomic_store_n(&b->seq, s->next_seq, __ATOMIC_RELAXED);
         __atomic_store_n(&b->words, seg->words, __ATOMIC_RELAXED);
         __atomic_store_n(&b->units, seg->units, __ATOMIC_RELAXED);
+        __atomic_store_n(&b->set, seg->set, __ATOMIC_RELAXED);
+        __atomic_store_n(&b->first, (seg->flags & CTR_SEGMENT_FIRST) != 0,
+                         __ATOMIC_RELAXED);
         __atomic_store_n(&b->start_ns, seg->start_ns, __ATOMIC_RELAXED);
         __atomic_store_n(&b->end_ns, seg->end_ns, __ATOMIC_RELAXED);
         journal_accept(d->journal, seg->buffer, &what);
@@ -141,13 +144,17 @@ static int recover_tail(struct drain *d, uint32_t pipe, uint64_t now)
     if (!find_live_buffer(d, pipe, &seg.buffer)) {
         return 0;
     }
+    seg.set = __atomic_load_n(&d->host->buffers[seg.buffer].set, __ATOMIC_RELAXED);
+    seg.flags = __atomic_load_n(&d->host->buffers[seg.buffer].first, __ATOMIC_RELAXED)
+                    ? CTR_SEGMENT_FIRST
+                    : 0;
     seg.start_ns =
         __atomic_load_n(&d->host->buffers[seg.buffer].start_ns, __ATOMIC_RELAXED);
     if (seg.start_ns < s->thread->start_ns || seg.start_ns > now) {
         seg.start_ns = now; /* overwritten by the guest */
     }
     if (__atomic_load_n(&p->running, __ATOMIC_RELAXED)) {
-        seg.flags = CTR_SEGMENT_UNSURE;
+        seg.flags |= CTR_SEGMENT_UNSURE;
         s->thread->incomplete = true;
         mempipe_host_measure(d->host, seg.buffer, &seg.words, &seg.units);
         if (s->side && s->side->seq == s->next_seq && seg.units < s->last_units) {

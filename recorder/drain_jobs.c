@@ -14,7 +14,7 @@
 
 static bool side_by_side(const struct drain *d)
 {
-    return d->n_threads > 1;
+    return d->n_threads > 1 && !drain_is_ordered(d);
 }
 
 /* At most so many bytes are put into one job: many jobs are to fit into a ring. */
@@ -62,7 +62,9 @@ static int dispatch_due(struct drain *d, struct slot *s, uint64_t now)
     if (s->n_pending == JOB_SEGMENTS || now - s->pending_ns >= age) {
         return drain_dispatch(d, s);
     }
-    while (!err && s->n_pending && s->pending_bytes >= full - full / 8) {
+    while (!err && s->n_pending &&
+           (s->pending_bytes >= full - full / 8 ||
+            !drain_is_of_set(d, s, s->n_pending - 1))) {
         err = drain_dispatch_full(d, s);
         s->pending_ns = now;
     }

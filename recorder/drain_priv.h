@@ -86,6 +86,19 @@ static inline uint32_t drain_pipes_high(const struct drain *d)
     return mempipe_host_pipes_high(d->host);
 }
 
+/* Only one thread runs at a time, and their buffers are of sets. */
+static inline bool drain_is_ordered(const struct drain *d)
+{
+    return (d->host->layout.events & CTR_EVENTS_ORDER) != 0;
+}
+
+/* Whether pending buffer k is of the same set as the first one: a job has one set. */
+static inline bool drain_is_of_set(const struct drain *d, const struct slot *s,
+                                   unsigned k)
+{
+    return !drain_is_ordered(d) || s->pending[k].set == s->pending[0].set;
+}
+
 /* Bytes in the columns of a buffer. */
 static inline uint64_t drain_segment_bytes(const struct drain *d,
                                            const struct job_segment *seg)

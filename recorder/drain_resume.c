@@ -163,6 +163,9 @@ static void find_held(struct resume *x)
         /* The guest has ended, but may have overwritten them. */
         to->seg.words = __atomic_load_n(&b->words, __ATOMIC_RELAXED);
         to->seg.units = __atomic_load_n(&b->units, __ATOMIC_RELAXED);
+        to->seg.set = __atomic_load_n(&b->set, __ATOMIC_RELAXED);
+        to->seg.flags |=
+            __atomic_load_n(&b->first, __ATOMIC_RELAXED) ? CTR_SEGMENT_FIRST : 0;
         to->seg.start_ns = __atomic_load_n(&b->start_ns, __ATOMIC_RELAXED);
         to->seg.end_ns = __atomic_load_n(&b->end_ns, __ATOMIC_RELAXED);
         x->n_held += mempipe_host_fits(h, to->seg.words, to->seg.units);

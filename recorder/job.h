@@ -76,6 +76,7 @@ struct job_segment {
     uint32_t seq;
     uint32_t words, units;
     uint32_t flags; /* CTR_SEGMENT_* */
+    uint32_t set;   /* of the buffer */
     uint64_t start_ns, end_ns;
     uint32_t from_word, from_unit, from_side, from_insn; /* see struct ctr_segment */
     struct side_records *side; /* the job's (journal.h); NULL: none */

@@ -323,6 +323,8 @@ int mempipe_host_see_mail(struct mempipe_host *h, uint32_t pipe, uint32_t seq,
         .buffer = number - 1,
         .words = __atomic_load_n(&b->words, __ATOMIC_RELAXED),
         .units = __atomic_load_n(&b->units, __ATOMIC_RELAXED),
+        .set = __atomic_load_n(&b->set, __ATOMIC_RELAXED),
+        .first = __atomic_load_n(&b->first, __ATOMIC_RELAXED),
         .start_ns = __atomic_load_n(&b->start_ns, __ATOMIC_RELAXED),
         .end_ns = __atomic_load_n(&b->end_ns, __ATOMIC_RELAXED),
     };

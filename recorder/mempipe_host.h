@@ -105,6 +105,7 @@ static inline uint8_t *mempipe_host_buffer(const struct mempipe_host *h, uint32_
 struct mempipe_mail {
     uint32_t buffer;
     uint32_t words, units;
+    uint32_t set, first;
     uint64_t start_ns, end_ns;
 };
 

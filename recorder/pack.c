@@ -53,7 +53,7 @@ unsigned job_pack(struct job *job, struct ctr_encoder *enc,
         segs[0].n_words = 0;
         segs[0].n_units = 0;
         segs[0].side_bytes = 0;
-        segs[0].flags = 0;
+        segs[0].flags &= ~CTR_SEGMENT_UNSURE;
         segs[0].from_word = segs[0].from_unit = segs[0].from_side = segs[0].from_insn = 0;
         job->error = ctr_encoder_run(enc, segs, 1, job->packed, &job->diag);
     }
@@ -65,6 +65,7 @@ unsigned job_pack(struct job *job, struct ctr_encoder *enc,
         struct job_segment *rest = &job->segs[taken];
 
         job->end_ns = (ctr_segment_goes_on(s) ? s : s - 1)->end_ns;
+        rest->start_ns = s->start_ns;
         rest->from_word = s->from_word;
         rest->from_unit = s->from_unit;
         rest->from_side = s->from_side;

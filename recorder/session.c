@@ -762,6 +762,7 @@ int session_run(const struct session_config *config)
         goto out_plan;
     }
     s.events = config->events & ~(plan.system ? CTR_EVENTS_PROGRAM : CTR_EVENTS_MACHINE);
+    s.events |= plan.system ? CTR_EVENTS_ORDER : 0;
     status = check_libraries(&s, &plan);
     if (status) {
         goto out_plan;

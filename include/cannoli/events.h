@@ -233,9 +233,10 @@
 #define CTR_EVENTS_MARK 0x100u /* marks, labels, gates; always on */
 #define CTR_EVENTS_INT 0x200u  /* exceptions and interrupts, of machines only */
 #define CTR_EVENTS_CTX 0x400u  /* address spaces, of machines only */
-#define CTR_EVENTS_ALL 0x7ffu
+#define CTR_EVENTS_ORDER 0x800u /* which vCPU runs; always on */
+#define CTR_EVENTS_ALL 0xfffu
 /* Those of machines only, and of programs only */
-#define CTR_EVENTS_MACHINE (CTR_EVENTS_INT | CTR_EVENTS_CTX)
+#define CTR_EVENTS_MACHINE (CTR_EVENTS_INT | CTR_EVENTS_CTX | CTR_EVENTS_ORDER)
 #define CTR_EVENTS_PROGRAM (CTR_EVENTS_SYS | CTR_EVENTS_MAP | CTR_EVENTS_TIME)
 
 /*
@@ -325,7 +326,7 @@ enum ctr_event_type {
      * From here on this thread is recorded (open 1), or not (open 0):
      *   u32 open, u32 why (CTR_GATE_*)
      * Without such an event it is recorded from its start.  While the gate is closed
-     * only MAP, THREAD, MARK, LABEL and SELECT events are recorded.
+     * only MAP, THREAD, MARK, LABEL, SELECT and SLICE events are recorded.
      */
     CTR_EVENT_GATE = 9,
     /*
@@ -371,6 +372,12 @@ enum ctr_event_type {
      * no translation; asid: arm and riscv ASID, x86 PCID; id: arm CONTEXTIDR, or 0.
      */
     CTR_EVENT_CONTEXT = 14,
+    /*
+     * From here on this thread runs, and no other, until the next SLICE event of any
+     * thread:  u64 number (of the slice, from 1; the first thread has none for the
+     * first one).  Its time is later than all before it.
+     */
+    CTR_EVENT_SLICE = 15,
 };
 
 #define CTR_MARK_OUTSIDE 1u /* cannoli-ctl mark */

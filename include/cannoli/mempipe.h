@@ -112,7 +112,7 @@
 #include "cannoli/events.h"
 
 #define MEMPIPE_MAGIC 0x6570697063726374ull /* "ctrcpipe" */
-#define MEMPIPE_VERSION 6u
+#define MEMPIPE_VERSION 7u
 #define MEMPIPE_LINE 64
 /* Mail slots of a pipe, a power of two, more than the buffers one pipe can have in flight. */
 #define MEMPIPE_MAIL 128u
@@ -135,6 +135,15 @@
  */
 #define MEMPIPE_BUFFER_SIDE_BYTES (1u << 20)
 #define MEMPIPE_DATA_BYTES (32u << 10)
+
+/*
+ * Sets, with CTR_EVENTS_ORDER.  Threads that run one at a time fill the buffers of a set
+ * together, until so many bytes of them were handed over; then the next set begins, and
+ * a thread hands over what it has of an older one before it runs again.  So what is in a
+ * set was done before all that is in the next one.  A chunk is of one set: a reader that
+ * merges threads needs the chunks of one set at a time.
+ */
+#define MEMPIPE_SET_BYTES (3584u << 10) /* as many as make one chunk */
 
 /* ctl.follow */
 #define MEMPIPE_FOLLOW_FORK 1u /* record child processes, too */
@@ -279,8 +288,10 @@ struct mempipe_buffer {
     uint32_t words;    /* length of the word column */
     uint32_t units;    /* length of the data column */
     uint64_t side_pos; /* side_head then: later records are later events */
-    uint64_t start_ns; /* CLOCK_MONOTONIC when it was begun, handed over */
-    uint64_t end_ns;
+    uint64_t start_ns; /* CLOCK_MONOTONIC when it was begun, handed over ... */
+    uint64_t end_ns;   /* ... CTR_EVENTS_ORDER: when its thread ran last */
+    uint32_t set;      /* CTR_EVENTS_ORDER: number of its set ... */
+    uint32_t first;    /* ... and 1: the first one of that */
 } __attribute__((aligned(MEMPIPE_LINE)));
 
 struct mempipe_ctl {

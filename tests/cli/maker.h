@@ -128,6 +128,7 @@ void make_random(char **argv, bool all, bool few);
 /* mktrace_chosen.c */
 void make_chosen(const char *path);
 void make_machine(const char *name, const char *path);
+void make_slices(const char *path);
 void make_kernel(char **argv);
 
 /* mktrace_generated.c */

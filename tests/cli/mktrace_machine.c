@@ -195,6 +195,53 @@ void make_machine(const char *name, const char *path)
     maker_close(&m, true);
 }
 
+/* Which vCPU ran, and for how many instructions, one after the other. */
+static const struct {
+    unsigned cpu, insns;
+} turns[] = {{0, 3}, {1, 2}, {0, 1}, {1, 1}, {0, 2}, {1, 3}};
+
+/* Turns of two vCPUs; each turn stores its number at the same address. */
+void make_slices(const char *path)
+{
+    const unsigned nr = sizeof(turns) / sizeof(turns[0]);
+    struct block b = {.id = 1, .pc = 0x40100000, .mode = CTR_PRIVILEGE_KERNEL << 4};
+    struct maker m = {0};
+    uint32_t process, thread[2];
+    uint64_t start;
+
+    maker_open(&m, path, "aarch64-softmmu", EM_AARCH64, false, 64,
+               CTR_EVENTS_EXEC | CTR_EVENTS_MEM | CTR_EVENTS_VAL | CTR_EVENTS_ORDER);
+    block_insn(&b, "\x1f\x20\x03\xd5", 4);
+    block_slot(&b, 0, 3 | CTR_ACCESS_STORE);
+    add_block(&m, &b);
+    process = add_process(&m, 7, 1);
+    start = m.clock_ns;
+    for (unsigned cpu = 0; cpu < 2; cpu++) {
+        thread[cpu] = add_thread(&m, process, 7 + (int)cpu, cpu ? 7 : 0);
+    }
+    for (unsigned cpu = 0; cpu < 2; cpu++) {
+        for (unsigned i = 0; i < nr; i++) {
+            struct payload o = {.n = 0};
+            if (turns[i].cpu != cpu) {
+                continue;
+            }
+            add(&o, i, 8);
+            if (i) {
+                put_event(&m, CTR_EVENT_SLICE, start + i * 1000, o.p, o.n);
+            }
+            for (unsigned k = 0; k < turns[i].insns; k++) {
+                put_word(&m, 1);
+                put_addr(&m, 0x21000);
+                put_value(&m, i, 8);
+            }
+        }
+        m.clock_ns = start + cpu;
+        m.span_ns = nr * 1000;
+        flush_chunk(&m, thread[cpu], cpu ? 0 : CTR_SEGMENT_FIRST);
+    }
+    maker_close(&m, true);
+}
+
 static void write_image(const char *path, const struct kernel_image *k)
 {
     FILE *f = fopen(path, "wb");

@@ -51,6 +51,35 @@ one_line -e int of cpu1
 run 4 "$dump" -e int,ctx chosen.ctr
 grep -q 'exceptions, address spaces were not recorded' stderr || fail "$(cat stderr)"
 
+# vCPUs that take turns are shown in that order, and so are parts and searches.
+"$TOOLS/mktrace" slices slices.ctr || exit 1
+run 0 "$dump" --no-disas slices.ctr
+golden tracedump-machine-slices.txt
+cp stdout want
+for how in -j1 -j3 --no-index "-e exec,mem,val,order,time"; do
+    # shellcheck disable=SC2086
+    run 0 "$dump" --no-disas $how slices.ctr
+    same want stdout "$how: different output"
+done
+run 0 "$dump" --no-disas --group slices.ctr
+sort -s -k2,2 want | same - stdout "--group: chunk by chunk"
+run 0 "$dump" --no-disas - < <(cat slices.ctr)
+sort -s -k2,2 want | same - stdout "a stream: chunk by chunk"
+run 0 "$dump" --no-disas -e order,time slices.ctr
+grep slice want | same - stdout "-e order,time"
+run 0 "$dump" --no-disas --from 3/1 --to 3/2 slices.ctr
+sed -n '/slice 2/,/slice 5/p' want | sed '$d' | same - stdout "from and to a moment"
+value() {
+    run 0 "$dump" -q -a 0x21000 "$@" slices.ctr
+    sed 's/.*=//' stdout
+}
+[ "$(value --last-write-before=3/1)" = 0x1 ] || fail "before cpu0's 3: $(cat stdout)"
+[ "$(value --last-write-before=2/2)" = 0x2 ] || fail "before cpu1's 2: $(cat stdout)"
+[ "$(value --first-write-after=4/1)" = 0x4 ] || fail "after cpu0's 4: $(cat stdout)"
+[ "$(value --last-write-before=end/1)" = 0x4 ] || fail "before cpu0's end: $(cat stdout)"
+run 4 "$dump" -e order chosen.ctr
+grep -q 'the order of threads were not recorded' stderr || fail "$(cat stderr)"
+
 # Privileges: events between instructions stay.
 for name in aarch64:EL0 m:user riscv64:'(U|VU)' x86_64:ring3 sparc:user; do
     "$dump" "${name%%:*}.ctr" >want

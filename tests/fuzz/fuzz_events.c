@@ -173,6 +173,10 @@ static void random_event(uint64_t *rng, struct evenc *e, unsigned i)
         put_u32(&p, random_below(rng, CTR_PRIVILEGES));
         put_u32(&p, random_below(rng, CTR_PRIVILEGES));
         break;
+    case 11:
+        type = CTR_EVENT_SLICE;
+        put_u64(&p, random_below(rng, 99));
+        break;
     case 10:
         type = CTR_EVENT_CONTEXT;
         put_u64(&p, page * random_below(rng, 9));

@@ -175,6 +175,9 @@ void fuzz_read(const uint8_t *data, size_t n, unsigned flags)
         opts.filter = &f;
         ctr_replay(tr, &ops, &sum, &opts, &diag);
         opts.filter = NULL;
+        opts.slices = 1;
+        ctr_replay(tr, &ops, &sum, &opts, &diag);
+        opts.slices = 0;
         ctr_replay(tr, &counting, &sum, &opts, &diag);
         for (uint8_t level = CTR_RUN_COUNTS; level <= CTR_RUN_VALUES; level++) {
             opts.run_accesses = level;
@@ -191,6 +194,14 @@ void fuzz_read(const uint8_t *data, size_t n, unsigned flags)
             ctr_cursor_seek_ordinal(c, 0, 20, &diag);
             ctr_cursor_next(c, &ev, &diag);
             ctr_cursor_close(c);
+        }
+        for (unsigned flag = 0; flag <= CTR_SEARCH_BACK; flag += CTR_SEARCH_BACK) {
+            struct ctr_found found;
+            f.npc = 0;
+            f.from = 0;
+            if (ctr_search(tr, &f, 0, 20, flag, 1, &found, &diag) == 1) {
+                sum += found.ordinal;
+            }
         }
     }
     struct ctr_info info;

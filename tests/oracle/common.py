@@ -68,6 +68,10 @@ class Tools:
         return self.helper("oracle-replay", "replay.c", "flags.c", library=True)
 
     @functools.cached_property
+    def order(self):
+        return self.helper("oracle-order", "order.c", library=True)
+
+    @functools.cached_property
     def coverage(self):
         return self.helper("oracle-coverage", "coverage.c", library=True)
 

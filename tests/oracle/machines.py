@@ -5,6 +5,8 @@ exact      instructions and accesses with their values: QEMU's log with -one-ins
            and the plugin mem
 registers  registers after each instruction: QEMU's plugin execlog
 vcpus      exact, for each of four vCPUs
+order      all that four vCPUs did, one after the other: QEMU's log; what each load of shared
+           memory finds
 firmware   exact, for the first instructions of real firmware: SeaBIOS, EDK2, U-Boot ...
 calls      exceptions in the call tree, with all that their handlers executed: QEMU's log
 privileges code without privileges alone, recorded (--user) or shown, and all other code: the
@@ -59,7 +61,7 @@ FIRMWARE = {
                       "-bios /usr/share/seabios/bios-256k.bin",
 }
 NAMES = {
-    "aarch64-softmmu": ["exact", "registers", "untouched", "vcpus", "privileges",
+    "aarch64-softmmu": ["exact", "registers", "untouched", "vcpus", "order", "privileges",
                         "calls", "firmware"],
     "riscv64-softmmu": ["exact", "registers", "untouched", "privileges", "firmware"],
     "x86_64-softmmu": ["exact", "registers", "untouched", "privileges", "firmware"],
@@ -175,6 +177,51 @@ def vcpus(tools, target):
     return exactly(tools, target, ["-smp", "4"], [
         (["--cpu", str(i), *(end_of(tools, target) if i == 0 else [])],
          ("--events", "exec,mem,val", "--thread", "cpu%d" % i)) for i in range(4)])
+
+
+def symbol(tools, target, name):
+    nm = MACHINES[target].cc.replace("gcc", "nm")
+    out = subprocess.run([nm, program_of(tools, target)], capture_output=True, text=True, check=True)
+    return next(int(line.split()[0], 16) for line in out.stdout.splitlines()
+                if line.split()[2] == name)
+
+
+def order_of_log(path):
+    """Each instruction's vCPU and pc."""
+    ran = []
+    with open(path, encoding="ascii", errors="replace") as f:
+        for line in f:
+            trace = TRACE.match(line)
+            if trace:
+                ran.append((int(line.split(":")[0].split()[1]), int(trace[1], 16)))
+            elif line.startswith("Stopped execution"):
+                ran.pop()
+    return ran
+
+
+def order(tools, target):
+    trace, command, _ = record(tools, target, ("--events", "exec,mem,val"), ["-smp", "4"])
+    log = trace + ".log"
+    run_witness([*command, "-smp", "4"], ["-d", "exec,nochain"], log).communicate(timeout=common.PATIENCE)
+    logged = order_of_log(log)
+    common.drop_file(log)
+    seen = [(o["tid"] - o["pid"], int(o["pc"], 16))
+            for o in map(json.loads, common.dump_lines(tools, trace, "--events", "exec"))]
+    end = seen.index((0, int(end_of(tools, target)[1], 16)))
+    if seen[:end] != logged[:end]:
+        n = next(i for i in range(end) if seen[i] != logged[i])
+        raise Failure("instruction %d: %r, in the log %r" % (n, seen[n], logged[n]))
+    turns = sum(1 for i in range(1, end) if seen[i][0] != seen[i - 1][0])
+    slices = [json.loads(line)["number"] for line in common.dump_lines(tools, trace, "--events", "order")]
+    if turns < 200 or slices != list(range(1, len(slices) + 1)):
+        raise Failure("%d turns, %d slices" % (turns, len(slices)))
+    shared = symbol(tools, target, "shared")
+    done = subprocess.run([tools.order, "0x%x-0x%x" % (shared, shared + 4096), trace],
+                          capture_output=True, text=True)
+    if done.returncode:
+        raise Failure(done.stdout.strip())
+    common.drop_file(trace)
+    return "%d instructions in %d turns; %s" % (end, turns, done.stdout.strip())
 
 
 def registers(tools, target):
@@ -393,5 +440,5 @@ def firmware(tools, target, insns=400000):
         common.drop_file(trace)
 
 
-RUN = {"exact": exact, "registers": registers, "untouched": untouched, "vcpus": vcpus,
+RUN = {"exact": exact, "registers": registers, "untouched": untouched, "vcpus": vcpus, "order": order,
        "privileges": privileges, "calls": calls, "firmware": firmware}

@@ -130,6 +130,9 @@ struct sim_thread {
 #define SIM_PART 0x200u     /* left-out instructions, tags, accesses without a value */
 #define SIM_MACHINE 0x2000u /* the target is a whole machine */
 
+/* All that the threads, which run at the same time, can have */
+#define SIM_EVENTS (CTR_EVENTS_ALL & ~CTR_EVENTS_ORDER)
+
 struct sim {
     uint64_t rng;
     unsigned features;

@@ -134,6 +134,9 @@ static void random_payload(struct payload *p, uint32_t type)
         put_u32(p, below(CTR_PRIVILEGES));
         put_u32(p, below(CTR_PRIVILEGES));
         break;
+    case CTR_EVENT_SLICE:
+        put_u64(p, number());
+        break;
     case CTR_EVENT_CONTEXT:
         for (unsigned i = 0; i < 3; i++) {
             put_u64(p, number());
@@ -201,7 +204,7 @@ static int read_all(const struct buf *column, uint32_t count, uint32_t flags,
     return ret ? ret : n;
 }
 
-#define LAST_TYPE CTR_EVENT_CONTEXT
+#define LAST_TYPE CTR_EVENT_SLICE
 
 enum { MANY = 3000 };
 struct event {
@@ -250,6 +253,7 @@ static void test_roundtrip(void **unused)
             flags |= e[i].type == CTR_EVENT_MAP         ? CTR_CHUNK_MAPS
                      : e[i].type == CTR_EVENT_THREAD    ? CTR_CHUNK_THREADS
                      : e[i].type == CTR_EVENT_CONTEXT   ? CTR_CHUNK_CONTEXTS
+                     : e[i].type == CTR_EVENT_SLICE     ? CTR_CHUNK_SLICES
                      : e[i].type >= CTR_EVENT_INTERRUPT ? CTR_CHUNK_INTERRUPTS
                      : e[i].type >= CTR_EVENT_MARK      ? CTR_CHUNK_MARKS
                                                         : CTR_CHUNK_SYSTEM;
@@ -643,6 +647,7 @@ static void test_parse_machine(void **unused)
     struct ctr_interrupt i;
     struct ctr_intret r;
     struct ctr_context c;
+    struct ctr_slice s;
     uint64_t pc = 0;
     put_u32(&p, CTR_INT_ASYNC);
     put_u32(&p, 27);
@@ -694,6 +699,15 @@ static void test_parse_machine(void **unused)
     assert_int_equal(c.table, 0x40105000);
     assert_int_equal(c.asid, 26);
     assert_int_equal(c.id, 126);
+    assert_int_equal(ctr_parse_slice(&e, &s), -CTR_E_INVAL);
+
+    p.n = 0;
+    put_u64(&p, 1ull << 40);
+    e.type = CTR_EVENT_SLICE;
+    e.size = 8;
+    assert_int_equal(ctr_parse_slice(&e, &s), 0);
+    assert_int_equal(s.number, 1ull << 40);
+    assert_int_equal(ctr_event_next(&e, &pc), CTR_NEXT_LATER);
 }
 
 int main(void)

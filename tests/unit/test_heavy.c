@@ -291,8 +291,8 @@ static void test_memory(void **state)
         {"one block", ALL, 50, 200, 4, 400, 7, 50, 0, 0},
         {"data", ALL | CTR_EVENTS_SYS, 100, 8, 4, 4, 3, 100, 32 * MIB, 0},
         {"registers", ALL | CTR_EVENTS_REG, 60000, 8, 4, 8, 3, 60000, 0, 0},
-        {"all", CTR_EVENTS_ALL, 60000, 32, 4, 60, 4, 2000, 4 * MIB, 0},
-        {"at once", CTR_EVENTS_ALL, 48000, 17, 2, 34, 4, 3800, 3 * MIB, 1},
+        {"all", SIM_EVENTS, 60000, 32, 4, 60, 4, 2000, 4 * MIB, 0},
+        {"at once", SIM_EVENTS, 48000, 17, 2, 34, 4, 3800, 3 * MIB, 1},
     };
     (void)state;
     if (SANITIZED) {

@@ -247,7 +247,7 @@ static void test_pages(void **state)
         CTR_EVENTS_EXEC | CTR_EVENTS_MEM,
         CTR_EVENTS_EXEC | CTR_EVENTS_MEM | CTR_EVENTS_VAL,
         CTR_EVENTS_EXEC | CTR_EVENTS_MEM | CTR_EVENTS_REG,
-        CTR_EVENTS_ALL,
+        SIM_EVENTS,
         CTR_EVENTS_EXEC,
         CTR_EVENTS_EXEC | CTR_EVENTS_REG,
     };

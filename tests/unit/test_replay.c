@@ -337,7 +337,7 @@ static void test_run_accesses(void **state)
     for (unsigned seed = 0; seed < 12; seed++) {
         struct recording r;
         recording_make(&r, 50 + seed, 3, 500, 40, seed & 1 ? 4 : 8,
-                       seed & 2 ? CTR_EVENTS_ALL : CTR_EVENTS_EXEC | CTR_EVENTS_MEM,
+                       seed & 2 ? SIM_EVENTS : CTR_EVENTS_EXEC | CTR_EVENTS_MEM,
                        SIM_ALL | (seed & 4 ? SIM_TINY : 0) | SIM_SYSTEM, 1 + seed % 3, 1);
         struct ctr_trace *tr = open_bytes(r.file, r.bytes, 0);
         for (unsigned i = 0; i < 40; i++) {
@@ -483,7 +483,7 @@ static void test_times(void **state)
         struct recording r;
         struct timeline all = {0}, got = {0};
         recording_make(&r, 90 + seed, 3, 500, 40, 8,
-                       CTR_EVENTS_ALL & ~(unsigned)CTR_EVENTS_REG,
+                       SIM_EVENTS & ~(unsigned)CTR_EVENTS_REG,
                        (SIM_ALL & ~SIM_UNSURE) | SIM_TINY | SIM_SYSTEM, 1 + seed % 4, 1);
         struct ctr_trace *tr = open_bytes(r.file, r.bytes, 0);
         struct ctr_replay_opts opts = {.workers = 1};

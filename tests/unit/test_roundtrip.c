@@ -96,8 +96,8 @@ static void test_random_programs(void **state)
             CTR_EVENTS_EXEC | CTR_EVENTS_REG,
             CTR_EVENTS_EXEC | CTR_EVENTS_MEM | CTR_EVENTS_REG,
             CTR_EVENTS_EXEC | CTR_EVENTS_MEM | CTR_EVENTS_VAL | CTR_EVENTS_REG,
-            CTR_EVENTS_ALL,
-            CTR_EVENTS_ALL & ~CTR_EVENTS_REG,
+            SIM_EVENTS,
+            SIM_EVENTS & ~CTR_EVENTS_REG,
         };
         /* The first seeds have one feature each, the others all. */
         unsigned features = seed <= 8 ? 1u << (seed - 1) | SIM_GROUPS : SIM_ALL;
@@ -116,7 +116,7 @@ static void test_long(void **state)
 {
     struct recording r;
     (void)state;
-    recording_make(&r, 4242, 2, ROUNDS(30000u), 400, 8, CTR_EVENTS_ALL,
+    recording_make(&r, 4242, 2, ROUNDS(30000u), 400, 8, SIM_EVENTS,
                    SIM_ALL | SIM_SYSTEM | SIM_PART, 1, 1);
     struct ctr_trace *tr = open_bytes(r.file, r.bytes, 0);
     struct ctr_info info;
@@ -159,7 +159,7 @@ static void test_pipe(void **state)
         struct recording r;
         int fd[2];
         pthread_t thread;
-        recording_make(&r, seed, 3, 2000, 100, 8, seed & 1 ? CTR_EVENTS_ALL : 3,
+        recording_make(&r, seed, 3, 2000, 100, 8, seed & 1 ? SIM_EVENTS : 3,
                        seed & 1 ? SIM_ALL | SIM_SYSTEM : SIM_ALL, 2, 1);
         assert_int_equal(pipe(fd), 0);
         struct pipe_job job = {&r, fd[1]};

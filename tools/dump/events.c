@@ -517,6 +517,7 @@ int dump_events(struct ctr_trace *tr, const struct dump_options *opt)
         .workers = opt->jobs,
         .piece_insns = piece_insns(opt),
         .filter = &filter,
+        .slices = !opt->group,
     };
     int ret, status;
 

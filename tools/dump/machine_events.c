@@ -135,11 +135,24 @@ static bool print_context(struct os_printer *p, const struct ctr_os_event *e,
     return ok && textbuf_printf(b, " +++\n");
 }
 
+static bool print_slice(struct os_printer *p, const struct ctr_os_event *e,
+                        const struct ctr_slice *s)
+{
+    struct textbuf *b = &p->out;
+    bool ok = os_put_start(p, "slice", e);
+
+    if (!ok || p->opt->json) {
+        return ok && textbuf_printf(b, ",\"number\":%" PRIu64 "}\n", s->number);
+    }
+    return textbuf_printf(b, "+++ runs, slice %" PRIu64 " +++\n", s->number);
+}
+
 bool os_print_machine(struct os_printer *p, const struct ctr_os_event *e)
 {
     struct ctr_interrupt interrupt;
     struct ctr_intret intret;
     struct ctr_context context;
+    struct ctr_slice slice;
 
     switch (e->type) {
     case CTR_EVENT_INTERRUPT:
@@ -149,6 +162,8 @@ bool os_print_machine(struct os_printer *p, const struct ctr_os_event *e)
         return ctr_parse_intret(e, &intret) != 0 || print_intret(p, e, &intret);
     case CTR_EVENT_CONTEXT:
         return ctr_parse_context(e, &context) != 0 || print_context(p, e, &context);
+    case CTR_EVENT_SLICE:
+        return ctr_parse_slice(e, &slice) != 0 || print_slice(p, e, &slice);
     default:
         return true; /* of a later version */
     }

@@ -21,6 +21,7 @@ static const struct {
     {CTR_KIND_THR, CTR_HAS_THR, "threads"},
     {CTR_KIND_INT, CTR_HAS_INT, "exceptions"},
     {CTR_KIND_CTX, CTR_HAS_CTX, "address spaces"},
+    {CTR_KIND_ORDER, CTR_HAS_ORDER, "the order of threads"},
 };
 
 /* What of the kinds was not recorded, as a list; "" if some of it was. */

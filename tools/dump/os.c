@@ -521,6 +521,7 @@ bool os_print_event(struct os_printer *p, const struct ctr_os_event *e)
     case CTR_EVENT_INTERRUPT:
     case CTR_EVENT_INTRET:
     case CTR_EVENT_CONTEXT:
+    case CTR_EVENT_SLICE:
         return os_print_machine(p, e);
     default:
         return os_print_own(p, e);

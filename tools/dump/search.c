@@ -241,11 +241,12 @@ static int nothing(const struct search *s)
 }
 
 /* Whether there can be no event at all; else a status. */
-static int check(const struct search *s)
+static int check(struct search *s)
 {
     struct ctr_info info;
 
     ctr_trace_info(s->tr, &info);
+    s->ordered = info.events & CTR_HAS_ORDER;
     if (!(info.events & CTR_HAS_MEM) && !(info.events & CTR_HAS_SYS)) {
         tool_error(s->opt->prog, "%s: %s: accesses were not recorded (-e mem)",
                    s->opt->path, s->request->option);

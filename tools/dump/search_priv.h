@@ -59,6 +59,7 @@ struct search {
     struct ctr_filter filter;
     struct search_bytes left; /* without an event yet */
     bool timed;               /* there are several threads: times are needed */
+    bool ordered;             /* ... and they are exact: one ran at a time */
     bool possible;            /* backward: what began in the span of the moment, too */
     struct ctr_diag diag;
 };

@@ -208,7 +208,8 @@ static struct search_span span_after(const struct reading *r, size_t n)
 
     span.from_ns = n ? r->anchors[n - 1].ns : span.from_ns;
     span.to_ns = n < r->nr_anchors ? r->anchors[n].ns : span.to_ns;
-    span.to_ns = span.to_ns < span.from_ns ? span.from_ns : span.to_ns;
+    /* Before any later slice of another thread, which has a later time. */
+    span.to_ns = r->s->ordered || span.to_ns < span.from_ns ? span.from_ns : span.to_ns;
     return span;
 }
 

@@ -457,7 +457,7 @@ static int find_event(const struct finding *f)
     struct ctr_info info;
     struct ctr_replay_ops ops = {.ordered = on_ordered};
     struct ctr_filter filter = *f->filter;
-    struct ctr_replay_opts opts = {.workers = f->jobs, .filter = &filter};
+    struct ctr_replay_opts opts = {.workers = f->jobs, .filter = &filter, .slices = 1};
     struct ctr_diag diag = {.off = CTR_NO_OFF};
     struct tool_ranges entries = {0};
     const struct candidate *found;

@@ -201,7 +201,7 @@ static void apply_event(struct lookup *l, const struct ctr_event *ev, uint8_t *f
     }
 }
 
-/* Widens the place found to the rest of its chunk in the direction of the search: that
+/* Widens the place found to the rest of its slice or chunk in the direction of the search: that
  * takes no longer, and the other bytes are mostly there.  The nearest access to each counts. */
 static int widen(struct lookup *l, const struct ctr_found *found,
                  struct ctr_filter *filter)
@@ -214,10 +214,10 @@ static int widen(struct lookup *l, const struct ctr_found *found,
         return ret;
     }
     if (!(l->flags & CTR_SEARCH_BACK)) {
-        filter->to = chunk.first + chunk.insns;
+        filter->to = found->to;
     } else if (memory_initial_reaches_chunk(l->m->initial, l->pos.process, found->addr,
                                             &chunk, l->m->at.time_ns)) {
-        filter->from = chunk.first;
+        filter->from = found->from;
     }
     filter->kinds |= CTR_KIND_SYS;
     return 0;

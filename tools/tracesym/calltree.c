@@ -88,8 +88,8 @@ static int replay(struct maker *m, struct ctr_trace *tr,
         .workers = m->nr_digests, .filter = &filter, .run_accesses = opt->accesses};
     int ret;
 
-    filter.kinds =
-        CTR_KIND_EXEC | CTR_KIND_SYS | CTR_KIND_THR | CTR_KIND_MARK | CTR_KIND_INT;
+    filter.kinds = CTR_KIND_EXEC | CTR_KIND_SYS | CTR_KIND_THR | CTR_KIND_MARK |
+                   CTR_KIND_INT | CTR_KIND_ORDER; /* for its times */
     filter.kinds |= opt->accesses ? CTR_KIND_LOAD | CTR_KIND_STORE : 0;
     if (opt->accesses && opt->lines) {
         ops.mem = on_mem;

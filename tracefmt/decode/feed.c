@@ -148,7 +148,8 @@ static uint32_t os_flags(const struct feed *f)
            (f->os & CTR_KIND_THR ? CHUNK_F_THREADS : 0) |
            (f->os & CTR_KIND_MARK ? CHUNK_F_MARKS : 0) |
            (f->os & CTR_KIND_INT ? CHUNK_F_INTERRUPTS : 0) |
-           (f->os & CTR_KIND_CTX ? CHUNK_F_CONTEXTS : 0);
+           (f->os & CTR_KIND_CTX ? CHUNK_F_CONTEXTS : 0) |
+           (f->os & CTR_KIND_ORDER ? CHUNK_F_SLICES : 0);
 }
 
 int feed_chunk(const struct feed *f, const struct ctr_chunk *c)
@@ -384,8 +385,9 @@ int feed_read(struct feed *f, const struct ctr_chunk *c, struct raw_chunk *out,
     select_span(f, ctr_trace_thread(f->tr, c->thread), &span);
     out->lo = span.from;
     out->hi = span.to;
-    unsigned columns = (f->runs ? decoder_columns(f->want) : 0) |
-                       (f->os || cut_by_time(&span, c) ? 1u << FRAME_EVENTS : 0);
+    unsigned columns =
+        (f->runs ? decoder_columns(f->want) : 0) |
+        (f->os || f->slices || cut_by_time(&span, c) ? 1u << FRAME_EVENTS : 0);
     return section_columns(&f->tr->src, sec, columns, &out->payload, diag);
 }
 

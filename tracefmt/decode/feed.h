@@ -24,6 +24,7 @@ struct feed {
     int runs;               /* runs of blocks will be decoded; 1 at first ... */
     unsigned want;          /* ... and DEC_* with them */
     uint32_t os;            /* CTR_KIND_* of the wanted system events */
+    int slices;             /* events are decoded for the order of threads: lanes.h */
     struct chunk_scan scan; /* files */
     struct part_reader index;
     struct evdec times; /* of chunks that extend beyond the filter's time */

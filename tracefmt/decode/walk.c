@@ -62,7 +62,7 @@ int walk_begin(struct walk *w, const struct feed *f, const struct raw_chunk *raw
     if (f->runs) {
         err = decoder_begin(&w->dec, tr, raw, f->want, diag);
     }
-    if (!err && f->os) {
+    if (!err && (f->os || f->slices)) {
         err = evdec_begin(&w->events, &raw->sec, &raw->payload, &raw->pub, w->dec.dctx,
                           diag);
     }

@@ -116,6 +116,9 @@ CTR_API void ctr_close(struct ctr_trace *tr);
 #define CTR_HAS_MARK 0x100u /* marks, labels, gates */
 #define CTR_HAS_INT 0x200u  /* exceptions, interrupts */
 #define CTR_HAS_CTX 0x400u  /* address spaces */
+#define CTR_HAS_ORDER                                                                    \
+    0x800u /* one thread ran at a time, and slices say which: see                        \
+              ctr_replay_opts.slices */
 
 enum ctr_state {
     CTR_COMPLETE = 0,   /* finished by the recorder */
@@ -252,6 +255,9 @@ CTR_API const struct ctr_thread *ctr_trace_thread(const struct ctr_trace *tr, ui
 #define CTR_CHUNK_GAP 0x20u    /* the thread's first; chunks before it were dropped */
 #define CTR_CHUNK_INTERRUPTS 0x100u /* CTR_EVENT_INTERRUPT, _INTRET */
 #define CTR_CHUNK_CONTEXTS 0x200u   /* CTR_EVENT_CONTEXT */
+#define CTR_CHUNK_SLICES 0x400u     /* CTR_EVENT_SLICE */
+/* With CTR_HAS_ORDER: no chunk that was begun before it has anything later. */
+#define CTR_CHUNK_FIRST 0x800u
 
 /* A run of consecutive blocks of one thread, decodable by itself. */
 struct ctr_chunk {
@@ -582,6 +588,9 @@ struct ctr_context { /* CTR_EVENT_CONTEXT */
     uint64_t asid;
     uint64_t id;
 };
+struct ctr_slice { /* CTR_EVENT_SLICE */
+    uint64_t number;
+};
 
 /* Each returns 0, or -CTR_E_INVAL for an event of another type.  Payloads of a
  * trace were checked when they were read; results point into the payload. */
@@ -598,6 +607,7 @@ CTR_API int ctr_parse_select(const struct ctr_os_event *e, struct ctr_select *ou
 CTR_API int ctr_parse_interrupt(const struct ctr_os_event *e, struct ctr_interrupt *out);
 CTR_API int ctr_parse_intret(const struct ctr_os_event *e, struct ctr_intret *out);
 CTR_API int ctr_parse_context(const struct ctr_os_event *e, struct ctr_context *out);
+CTR_API int ctr_parse_slice(const struct ctr_os_event *e, struct ctr_slice *out);
 
 /* What an event says of where the run before it went, if that executed the last
  * instruction of its block. */
@@ -766,14 +776,15 @@ struct ctr_range {
 #define CTR_KIND_SYS 0x10u /* system calls with their memory, signals */
 #define CTR_KIND_MAP 0x20u
 #define CTR_KIND_THR 0x40u
-#define CTR_KIND_MARK 0x80u /* marks, labels, gates */
-#define CTR_KIND_INT 0x100u /* exceptions and interrupts, returns from them */
-#define CTR_KIND_CTX 0x200u /* address spaces */
-#define CTR_KIND_ALL 0x3ffu
+#define CTR_KIND_MARK 0x80u   /* marks, labels, gates */
+#define CTR_KIND_INT 0x100u   /* exceptions and interrupts, returns from them */
+#define CTR_KIND_CTX 0x200u   /* address spaces */
+#define CTR_KIND_ORDER 0x400u /* slices: when which thread ran */
+#define CTR_KIND_ALL 0x7ffu
 /* All kinds of events between instructions. */
 #define CTR_KIND_BETWEEN                                                                 \
     (CTR_KIND_SYS | CTR_KIND_MAP | CTR_KIND_THR | CTR_KIND_MARK | CTR_KIND_INT |         \
-     CTR_KIND_CTX)
+     CTR_KIND_CTX | CTR_KIND_ORDER)
 
 /*
  * Which events are wanted.  All zero (CTR_FILTER_INIT) means all of them.
@@ -908,6 +919,13 @@ struct ctr_replay_opts {
      * This way an analysis that needs no more than that is called once for each run of a
      * block, and not for each access. */
     uint8_t run_accesses;
+    /*
+     * 1: where threads ran one at a time (CTR_HAS_ORDER; files), output is in the order
+     * in which they ran, not in that of chunks. Chunks that overlap in time are then
+     * pieces together, whatever piece_insns is, and begin and end come for each slice of
+     * them: what a thread did from one SLICE event to the next.
+     */
+    uint8_t slices;
 };
 
 /*
@@ -984,6 +1002,10 @@ struct ctr_found {
     uint64_t addr;
     uint64_t size;
     uint64_t chunk; /* its number */
+    /* Ordinals around it, of its thread: nothing of another selected thread was between
+     * them. They are of its slice (CTR_HAS_ORDER), as far as it is in the chunk, or of
+     * the chunk. */
+    uint64_t from, to;
     uint32_t kind;  /* CTR_KIND_LOAD or _STORE */
     uint8_t system; /* 1: the system's */
 };

@@ -107,6 +107,8 @@ int ctr_dict_regs(struct ctr_dict *dict, uint32_t n, const void *table, size_t b
  * memory, which is read down to words + n_words and is zero in between.
  */
 #define CTR_SEGMENT_UNSURE 0x1u
+/* It was begun when all that had been begun before had ended (CTR_EVENTS_ORDER). */
+#define CTR_SEGMENT_FIRST 0x2u
 
 /*
  * A buffer, or a part of one, of a thread; all of it is only read. side: the side

@@ -99,6 +99,8 @@ static uint32_t chunk_flag(uint32_t type)
         return CHUNK_F_INTERRUPTS;
     case CTR_KIND_CTX:
         return CHUNK_F_CONTEXTS;
+    case CTR_KIND_ORDER:
+        return CHUNK_F_SLICES;
     default:
         return CHUNK_F_SYSTEM;
     }

@@ -107,6 +107,8 @@ static inline uint32_t event_kind(uint32_t type)
         return CTR_KIND_INT;
     case CTR_EVENT_CONTEXT:
         return CTR_KIND_CTX;
+    case CTR_EVENT_SLICE:
+        return CTR_KIND_ORDER;
     default:
         return CTR_KIND_SYS;
     }

@@ -25,6 +25,7 @@ static const struct payload_kind kinds[] = {
     [CTR_EVENT_INTERRUPT] = {8, 0, 0, 0, {4, 4, 8, 8, 8, 8, 4, 4}},
     [CTR_EVENT_INTRET] = {3, 0, 0, 0, {8, 4, 4}},
     [CTR_EVENT_CONTEXT] = {3, 0, 0, 0, {8, 8, 8}},
+    [CTR_EVENT_SLICE] = {1, 0, 0, 0, {8}},
 };
 
 const struct payload_kind *payload_kind(uint32_t type)
@@ -316,6 +317,15 @@ int ctr_parse_context(const struct ctr_os_event *e, struct ctr_context *out)
     out->table = le64(p);
     out->asid = le64(p + 8);
     out->id = le64(p + 16);
+    return 0;
+}
+
+int ctr_parse_slice(const struct ctr_os_event *e, struct ctr_slice *out)
+{
+    if (not_it(e, CTR_EVENT_SLICE)) {
+        return -CTR_E_INVAL;
+    }
+    out->number = le64(e->payload);
     return 0;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* One event after the other, and seeking. */
-#include "decode/walk.h"
+#include "decode/lanes.h"
 
 #include <string.h>
 
@@ -16,15 +16,19 @@ enum stage {
 
 struct ctr_cursor {
     struct feed feed;
-    struct raw_chunk raw;
-    struct walk walk;
+    struct bundles bundles;
+    struct bundle bundle;
+    struct lanes lanes;
+    struct walk *walk; /* of the lane that goes on; NULL at first */
     enum stage stage;
     int delivered; /* walk's event was delivered */
     struct expand x;
     uint32_t at;
     struct ctr_exec exec;
-    uint64_t seek_chunk; /* in this chunk, events before seek_lo are skipped */
+    uint64_t seek_chunk; /* in this chunk, events before seek_lo are skipped ... */
     uint64_t seek_lo;
+    int seeking;      /* ... and in others what was before; 2: it is not selected */
+    uint64_t seek_ns; /* when it was begun */
 };
 
 int ctr_cursor_open(struct ctr_cursor **out, struct ctr_trace *tr,
@@ -49,11 +53,9 @@ int ctr_cursor_open(struct ctr_cursor **out, struct ctr_trace *tr,
     }
     f->os = feed_os_kinds(f);
     f->runs = f->kinds & CTR_KIND_EXEC || f->want;
+    f->slices = lanes_needed(tr);
+    bundles_init(&c->bundles, f);
     c->seek_chunk = UINT64_MAX;
-    if (walk_init(&c->walk)) {
-        ctr_cursor_close(c);
-        return ctr_fail_nomem(diag);
-    }
     *out = c;
     return 0;
 }
@@ -63,8 +65,9 @@ void ctr_cursor_close(struct ctr_cursor *c)
     if (!c) {
         return;
     }
-    walk_fini(&c->walk);
-    buf_free(&c->raw.payload);
+    lanes_fini(&c->lanes);
+    bundle_free(&c->bundle);
+    bundles_fini(&c->bundles);
     feed_fini(&c->feed);
     free(c);
 }
@@ -72,30 +75,61 @@ void ctr_cursor_close(struct ctr_cursor *c)
 /* The first selected ordinal of the current chunk. */
 static uint64_t lowest(const struct ctr_cursor *c)
 {
-    uint64_t lo = c->walk.lo;
-    return c->walk.pub.index == c->seek_chunk && lo < c->seek_lo ? c->seek_lo : lo;
+    uint64_t lo = c->walk->lo;
+    return c->walk->pub.index == c->seek_chunk && lo < c->seek_lo ? c->seek_lo : lo;
 }
 
-/* Begins the next chunk.  Returns 1, 0 at the end of the trace, or an error. */
-static int next_chunk(struct ctr_cursor *c, struct ctr_diag *diag)
+/* Begins the next bundle.  Returns 1, 0 at the end of the trace, or an error. */
+static int next_bundle(struct ctr_cursor *c, struct ctr_diag *diag)
 {
-    int ret = feed_next(&c->feed, &c->raw, diag);
-    if (ret != 1) {
-        return ret;
+    int ret = bundles_next(&c->bundles, &c->bundle, diag);
+    if (ret == 1 && lanes_set(&c->lanes, &c->bundle)) {
+        ret = ctr_fail_nomem(diag);
     }
-    ret = walk_begin(&c->walk, &c->feed, &c->raw, diag);
-    if (ret) {
-        return ret;
+    if (ret == 1 && c->seeking) {
+        unsigned i = 0;
+        while (i < c->bundle.n && c->bundle.v[i].pub.index != c->seek_chunk) {
+            i++;
+        }
+        c->seeking = i < c->bundle.n                            ? 1
+                     : c->bundle.v[0].pub.start_ns < c->seek_ns ? 2
+                                                                : 0;
     }
-    c->stage = BETWEEN;
-    c->delivered = 0;
-    return 1;
+    return ret;
+}
+
+/* Goes on with the next chunk, or slice of one.  Returns as next_bundle. */
+static int next_lane(struct ctr_cursor *c, struct ctr_diag *diag)
+{
+    int ret;
+    while ((ret = lanes_go(&c->lanes, &c->feed, diag)) == 0) {
+        ret = next_bundle(c, diag);
+        if (ret != 1) {
+            return ret;
+        }
+    }
+    if (ret == 1) {
+        c->walk = &c->lanes.now->walk;
+        c->stage = BETWEEN;
+        c->delivered = 0;
+    }
+    return ret;
+}
+
+/* The chunk has nothing more that is selected. */
+static void end_lane(struct ctr_cursor *c)
+{
+    if (c->walk->pub.index == c->seek_chunk) {
+        c->seeking = 0;
+    }
+    lanes_end(&c->lanes);
+    c->stage = NO_CHUNK;
 }
 
 /* The next event between the previous run and this one. Returns 1, 0, or an error. */
 static int next_between(struct ctr_cursor *c, struct ctr_event *ev)
 {
-    struct walk *w = &c->walk;
+    struct walk *w = c->walk;
     for (;;) {
         int ret = c->delivered ? evdec_next(&w->events) : 0;
         c->delivered = 0;
@@ -104,6 +138,10 @@ static int next_between(struct ctr_cursor *c, struct ctr_event *ev)
         }
         if (ret != 1) {
             return ret;
+        }
+        if (lanes_stop(&c->lanes)) {
+            c->stage = NO_CHUNK;
+            return 0;
         }
         c->delivered = 1;
         if (walk_event_selected(w) && w->events.ev.ordinal >= lowest(c)) {
@@ -118,7 +156,7 @@ static int next_between(struct ctr_cursor *c, struct ctr_event *ev)
 /* The next selected change from outside. */
 static int next_out(struct ctr_cursor *c, struct ctr_event *ev)
 {
-    struct walk *w = &c->walk;
+    struct walk *w = c->walk;
     if (c->at >= w->regs.nchanged || !walk_out_selected(w)) {
         return 0;
     }
@@ -131,10 +169,10 @@ static int next_mem(struct ctr_cursor *c, struct ctr_event *ev)
 {
     while (c->at < c->x.a_end) {
         uint32_t a = c->at++;
-        if (select_access(&c->walk.sel, &c->walk.run.access[a])) {
+        if (select_access(&c->walk->sel, &c->walk->run.access[a])) {
             ev->kind = CTR_CURSOR_MEM;
             ev->exec = c->exec;
-            expand_mem(&c->x, c->walk.thread, a, &ev->mem);
+            expand_mem(&c->x, c->walk->thread, a, &ev->mem);
             return 1;
         }
     }
@@ -143,12 +181,12 @@ static int next_mem(struct ctr_cursor *c, struct ctr_event *ev)
 
 static int next_reg(struct ctr_cursor *c, struct ctr_event *ev)
 {
-    if (!c->walk.view || c->at >= c->walk.regs.nchanged) {
+    if (!c->walk->view || c->at >= c->walk->regs.nchanged) {
         return 0;
     }
     ev->kind = CTR_CURSOR_REG;
     ev->exec = c->exec;
-    expand_reg(&c->x, c->walk.thread, c->at++, &ev->reg);
+    expand_reg(&c->x, c->walk->thread, c->at++, &ev->reg);
     return 1;
 }
 
@@ -160,7 +198,7 @@ static int next_insn(struct ctr_cursor *c, struct ctr_event *ev)
     }
     c->stage = IN_INSN;
     c->at = c->x.a;
-    expand_exec(&c->x, c->walk.thread, &c->exec);
+    expand_exec(&c->x, c->walk->thread, &c->exec);
     ev->kind = CTR_CURSOR_EXEC;
     ev->exec = c->exec;
     return c->x.exec;
@@ -169,14 +207,17 @@ static int next_insn(struct ctr_cursor *c, struct ctr_event *ev)
 /* Registers change after the events before the run; then the run begins. */
 static int begin_run(struct ctr_cursor *c)
 {
-    struct walk *w = &c->walk;
+    struct walk *w = c->walk;
     if (!w->more) {
-        c->stage = NO_CHUNK;
+        end_lane(c);
         return 0;
     }
     if (walk_end(w) < lowest(c)) {
         c->stage = BETWEEN;
         return walk_next(w);
+    }
+    if (w->pub.index == c->seek_chunk && walk_end(w) > c->seek_lo) {
+        c->seeking = 0;
     }
     if (w->view) {
         regstate_settle(&w->regs);
@@ -190,7 +231,7 @@ static int begin_run(struct ctr_cursor *c)
 /* Moves on to the next stage, when this one has nothing left to deliver. */
 static int next_stage(struct ctr_cursor *c)
 {
-    struct walk *w = &c->walk;
+    struct walk *w = c->walk;
     switch (c->stage) {
     case BETWEEN:
         c->stage = OUTSIDE;
@@ -204,7 +245,7 @@ static int next_stage(struct ctr_cursor *c)
         return begin_run(c);
     case IN_RUN:
         if (walk_end(w) > w->hi) {
-            c->stage = NO_CHUNK;
+            end_lane(c);
             return 0;
         }
         c->stage = BETWEEN;
@@ -221,15 +262,14 @@ static int next_stage(struct ctr_cursor *c)
     return 0;
 }
 
-int ctr_cursor_next(struct ctr_cursor *c, struct ctr_event *ev, struct ctr_diag *diag)
+static int next_event(struct ctr_cursor *c, struct ctr_event *ev, struct ctr_diag *diag)
 {
-    walk_diag(&c->walk, diag);
     for (;;) {
         enum stage stage = c->stage;
         int ret = 0;
         switch (stage) {
         case NO_CHUNK:
-            ret = next_chunk(c, diag);
+            ret = next_lane(c, diag);
             if (ret != 1) {
                 return ret;
             }
@@ -259,13 +299,42 @@ int ctr_cursor_next(struct ctr_cursor *c, struct ctr_event *ev, struct ctr_diag 
     }
 }
 
-static int jump(struct ctr_cursor *c, uint64_t at, const struct chunk_row *row,
-                uint64_t lo)
+/* Whether an event is after the place to which the cursor was moved. */
+static int is_reached(const struct ctr_cursor *c)
 {
+    return c->seeking == 0 || (c->seeking == 1 ? c->walk->pub.index == c->seek_chunk
+                                               : c->lanes.now->next_ns >= c->seek_ns);
+}
+
+int ctr_cursor_next(struct ctr_cursor *c, struct ctr_event *ev, struct ctr_diag *diag)
+{
+    int ret;
+    if (c->walk) {
+        walk_diag(c->walk, diag);
+    }
+    do {
+        ret = next_event(c, ev, diag);
+    } while (ret == 1 && !is_reached(c));
+    return ret;
+}
+
+static int jump(struct ctr_cursor *c, uint64_t at, const struct chunk_row *row,
+                uint64_t lo, struct ctr_diag *diag)
+{
+    if (c->feed.slices) {
+        int err = bundle_begin(c->feed.tr->chunks, &at, diag);
+        if (err) {
+            return err;
+        }
+    }
     c->feed.scan.at = at;
     c->seek_chunk = row->pub.index;
     c->seek_lo = lo;
+    c->seek_ns = row->pub.start_ns;
+    c->seeking = c->feed.slices;
     c->stage = NO_CHUNK;
+    bundles_forget(&c->bundles);
+    c->lanes.n = 0;
     return 0;
 }
 
@@ -283,7 +352,7 @@ int ctr_cursor_seek_ordinal(struct ctr_cursor *c, uint32_t thread, uint64_t ordi
     int got = chunktab_ordinal(t, thread, ordinal, 0, &row, diag);
     if (got == 1) {
         got = chunktab_place(t, &row, &at, diag);
-        return got ? got : jump(c, at, &row, ordinal);
+        return got ? got : jump(c, at, &row, ordinal, diag);
     }
     return no_place(got, diag, "no such instruction");
 }
@@ -300,7 +369,7 @@ int ctr_cursor_seek_thread(struct ctr_cursor *c, uint32_t thread, struct ctr_dia
     while ((got = chunktab_next(t, &s, &row, diag)) == 1) {
         if (row.pub.thread == thread) {
             got = chunktab_place(t, &row, &at, diag);
-            return got ? got : jump(c, at, &row, 0);
+            return got ? got : jump(c, at, &row, 0, diag);
         }
     }
     return no_place(got, diag, "no such thread");
@@ -314,7 +383,7 @@ int ctr_cursor_seek_time(struct ctr_cursor *c, uint64_t ns, struct ctr_diag *dia
     s.from_ns = ns;
     while ((got = chunktab_next(c->feed.tr->chunks, &s, &row, diag)) == 1) {
         if (row.pub.end_ns >= ns) {
-            return jump(c, s.at - 1, &row, 0);
+            return jump(c, s.at - 1, &row, 0, diag);
         }
     }
     return no_place(got, diag, "no such time");

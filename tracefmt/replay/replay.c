@@ -73,8 +73,18 @@ static void chunk_release(struct replay *rp, struct shared_chunk *c)
     }
 }
 
-/* Makes the next chunk rp->cur. Returns as feed_next. */
-static int take_chunk(struct replay *rp, struct ctr_diag *diag)
+static void add_done(struct job_piece *p, const struct ctr_chunk *c)
+{
+    p->done.chunks_done++;
+    p->done.insns_done += c->insns;
+    p->done.bytes_done += c->bytes;
+}
+
+/*
+ * Makes the next chunk, or the one that a bundle consists of, rp->cur. Returns as
+ * feed_next.
+ */
+static int take_chunk(struct replay *rp, struct bundle *bundle, struct ctr_diag *diag)
 {
     struct shared_chunk *c = rp->spare;
     if (c) {
@@ -86,10 +96,16 @@ static int take_chunk(struct replay *rp, struct ctr_diag *diag)
         }
     }
     c->users = 1;
-    int err = feed_next(&rp->feed, &c->raw, diag);
-    if (err != 1) {
-        chunk_release(rp, c);
-        return err;
+    if (bundle) {
+        const struct raw_chunk old = c->raw;
+        c->raw = bundle->v[0];
+        bundle->v[0] = old;
+    } else {
+        int err = feed_next(&rp->feed, &c->raw, diag);
+        if (err != 1) {
+            chunk_release(rp, c);
+            return err;
+        }
     }
     const struct ctr_chunk *p = &c->raw.pub;
     rp->cur = c;
@@ -97,6 +113,37 @@ static int take_chunk(struct replay *rp, struct ctr_diag *diag)
     rp->cur_at = p->first > c->raw.lo ? p->first : c->raw.lo;
     rp->cur_end = p->first + p->insns < c->raw.hi ? p->first + p->insns : c->raw.hi;
     return 1;
+}
+
+static void bundle_release(struct replay *rp, struct shared_bundle *b)
+{
+    b->next = rp->spare_bundle;
+    rp->spare_bundle = b;
+}
+
+/* The next bundle: a piece of its own, or rp->cur if it is one chunk. As feed_next. */
+static int take_bundle(struct replay *rp, struct job_piece *out)
+{
+    struct shared_bundle *b = rp->spare_bundle;
+    if (b) {
+        rp->spare_bundle = b->next;
+    } else {
+        b = calloc(1, sizeof(*b));
+        if (!b) {
+            return ctr_fail_nomem(&out->diag);
+        }
+    }
+    int err = bundles_next(&rp->bundles, &b->b, &out->diag);
+    if (err == 1 && b->b.n > 1) {
+        out->bundle = b;
+        for (unsigned i = 0; i < b->b.n; i++) {
+            add_done(out, &b->b.v[i].pub);
+        }
+        return 1;
+    }
+    err = err == 1 ? take_chunk(rp, &b->b, &out->diag) : err;
+    bundle_release(rp, b);
+    return err;
 }
 
 /* Takes the next piece; returns 1, or 0 at the end. An error becomes a piece. */
@@ -107,7 +154,8 @@ static int take_piece(struct replay *rp, struct job_piece *out)
         return 0;
     }
     if (!rp->cur) {
-        int err = take_chunk(rp, &out->diag);
+        int err =
+            rp->feed.slices ? take_bundle(rp, out) : take_chunk(rp, NULL, &out->diag);
         if (err != 1) {
             rp->src_end = 1;
             out->result = err;
@@ -118,6 +166,9 @@ static int take_piece(struct replay *rp, struct job_piece *out)
     }
     struct shared_chunk *c = rp->cur;
     out->seq = rp->seq++;
+    if (out->bundle) {
+        return 1;
+    }
     out->chunk = c;
     out->lo = rp->cur_first ? c->raw.lo : rp->cur_at;
     out->place_lo = rp->cur_first ? 0 : rp->cur_at;
@@ -130,7 +181,7 @@ static int take_piece(struct replay *rp, struct job_piece *out)
     } else {
         out->hi = c->raw.hi;
         out->place_hi = UINT64_MAX;
-        out->last = 1;
+        add_done(out, &c->raw.pub);
         chunk_release(rp, c);
         rp->cur = NULL;
     }
@@ -157,12 +208,11 @@ static void *work(void *arg)
             break;
         }
         struct shared_chunk *c = job->piece.chunk;
-        job->out.n = 0;
+        struct shared_bundle *b = job->piece.bundle;
+        job->out.n = job->slices.n = 0;
         job->flush_at = PIECE_FLUSH;
-        if (c) {
-            job->pub = c->raw.pub;
-            job->thread = ctr_trace_thread(rp->tr, job->pub.thread);
-            int ret = replay_piece(job);
+        if (c || b) {
+            int ret = b ? replay_bundle(job) : replay_piece(job);
             if (!job->piece.result) {
                 job->piece.result = ret;
             }
@@ -172,9 +222,13 @@ static void *work(void *arg)
          * Only now: on a stream this lock may be held as long as no input comes, and
          * finished output must be delivered meanwhile.
          */
-        if (c) {
+        if (c || b) {
             pthread_mutex_lock(&rp->src_lock);
-            chunk_release(rp, c);
+            if (c) {
+                chunk_release(rp, c);
+            } else {
+                bundle_release(rp, b);
+            }
             pthread_mutex_unlock(&rp->src_lock);
         }
     }
@@ -186,8 +240,10 @@ static void *work(void *arg)
 static void job_free(struct ctr_job *job)
 {
     if (job) {
-        walk_fini(&job->walk);
+        walk_fini(&job->own);
+        lanes_fini(&job->lanes);
         buf_free(&job->out);
+        buf_free(&job->slices);
         free(job);
     }
 }
@@ -200,7 +256,8 @@ static struct ctr_job *job_new(struct replay *rp, unsigned worker, int decodes)
     }
     job->rp = rp;
     job->worker = worker;
-    if (decodes && walk_init(&job->walk)) {
+    job->walk = &job->own;
+    if (decodes && walk_init(&job->own)) {
         free(job);
         return NULL;
     }
@@ -275,6 +332,8 @@ int ctr_replay(struct ctr_trace *tr, const struct ctr_replay_ops *ops, void *arg
         return err;
     }
     choose_columns(&rp);
+    rp.feed.slices = opts && opts->slices && rp.decodes && lanes_needed(tr);
+    bundles_init(&rp.bundles, &rp.feed);
     clock_gettime(CLOCK_MONOTONIC, &rp.prog_time);
     pthread_mutex_init(&rp.src_lock, NULL);
     pthread_mutex_init(&rp.lock, NULL);
@@ -322,6 +381,13 @@ int ctr_replay(struct ctr_trace *tr, const struct ctr_replay_ops *ops, void *arg
         buf_free(&c->raw.payload);
         free(c);
     }
+    while (rp.spare_bundle) {
+        struct shared_bundle *b = rp.spare_bundle;
+        rp.spare_bundle = b->next;
+        bundle_free(&b->b);
+        free(b);
+    }
+    bundles_fini(&rp.bundles);
     feed_fini(&rp.feed);
     pthread_cond_destroy(&rp.moved);
     pthread_mutex_destroy(&rp.lock);

@@ -3,7 +3,7 @@
 #ifndef CTR_REPLAY_H
 #define CTR_REPLAY_H
 
-#include "decode/walk.h"
+#include "decode/lanes.h"
 
 #include <pthread.h>
 #include <time.h>
@@ -18,12 +18,19 @@ struct shared_chunk {
     struct shared_chunk *next; /* free list */
 };
 
+/* Several chunks that make one piece. */
+struct shared_bundle {
+    struct bundle b;
+    struct shared_bundle *next; /* free list */
+};
+
 struct job_piece {
     uint64_t seq;
-    struct shared_chunk *chunk;  /* NULL: the piece only has an error */
-    uint64_t lo, hi;             /* ordinals of instructions */
-    uint64_t place_lo, place_hi; /* ... and of what happens between them */
-    int last;                    /* the last of its chunk */
+    struct shared_chunk *chunk;   /* NULL: the piece has a bundle ... */
+    struct shared_bundle *bundle; /* ... or only an error */
+    uint64_t lo, hi;              /* ordinals of instructions */
+    uint64_t place_lo, place_hi;  /* ... and of what happens between them */
+    struct ctr_progress done;     /* chunks, instructions and bytes that it completes */
     int result;
     struct ctr_diag diag;
 };
@@ -32,6 +39,13 @@ struct done {
     int ready;
     struct job_piece piece;
     struct ctr_job *job; /* has the piece's output */
+};
+
+/* Output of one slice of a bundle: from `at' to that of the next slice. */
+struct out_slice {
+    size_t at;
+    struct ctr_chunk pub;
+    const struct ctr_thread *thread;
 };
 
 struct replay;
@@ -49,14 +63,18 @@ enum fast_kind {
 struct ctr_job {
     struct replay *rp;
     unsigned worker;
-    struct walk walk;
-    int walk_on; /* the walk is inside a chunk, at a run */
+    struct walk own;
+    struct walk *walk;  /* that one, or of a lane */
+    struct lanes lanes; /* of a bundle */
+    int stops;          /* the lane's slice has ended */
+    int walk_on;        /* own is inside a chunk, at a run */
     struct job_piece piece;
     struct ctr_chunk pub;
     const struct ctr_thread *thread;
     struct buf out;
-    size_t flush_at; /* with more output, call replay_flush */
-    int stopped;     /* the replay is over, whatever the piece's result */
+    struct buf slices; /* struct out_slice, of a bundle's output */
+    size_t flush_at;   /* with more output, call replay_flush */
+    int stopped;       /* the replay is over, whatever the piece's result */
 };
 
 struct replay {
@@ -72,6 +90,8 @@ struct replay {
 
     pthread_mutex_t src_lock; /* protects the feed and what follows */
     struct feed feed;
+    struct bundles bundles;
+    struct shared_bundle *spare_bundle;
     struct shared_chunk *cur; /* chunk being cut into pieces */
     uint64_t cur_at, cur_end; /* ordinals not yet handed out */
     int cur_first;
@@ -106,8 +126,16 @@ int replay_flush(struct ctr_job *job);
  */
 void replay_complete(struct ctr_job *job);
 
-/* replay_work.c: runs the callbacks of a piece; returns 0, or what stops the replay. */
+/*
+ * replay_work.c: runs the callbacks of a piece; returns 0, or what stops the replay.
+ * replay_slice: the same from the lane's place to the end of its slice; then job->stops,
+ * unless the lane has ended.
+ */
 int replay_piece(struct ctr_job *job);
+int replay_slice(struct ctr_job *job);
+
+/* replay_bundle.c: a piece that is a bundle. */
+int replay_bundle(struct ctr_job *job);
 
 /*
  * replay_fast.c. replay_fast_kind: which of these kinds a replay has. replay_fast

@@ -113,7 +113,7 @@ ALWAYS_INLINE int fast_runs(struct ctr_job *job, const int kind, int *pending)
 {
     const struct ctr_replay_ops *ops = job->rp->ops;
     void *arg = job->rp->arg;
-    struct walk *w = &job->walk;
+    struct walk *w = job->walk;
     struct decoder *d = &w->dec;
     const int any = kind == FAST_EVENTS || kind == FAST_SKIP;
     const uint64_t hi = kind == FAST_SKIP ? job->piece.lo - 1 : job->piece.hi;

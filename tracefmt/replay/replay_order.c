@@ -7,11 +7,37 @@
 
 #define PROGRESS_NS 100000000ll
 
+/* The output of a bundle's slices. The last one may go on. */
+static int deliver_slices(struct replay *rp, struct ctr_job *job)
+{
+    const struct ctr_chunk pub = job->pub;
+    const struct ctr_thread *const thread = job->thread;
+    struct out_slice *s = (struct out_slice *)(void *)job->slices.p;
+    const size_t n = job->slices.n / sizeof(*s);
+    int ret = 0;
+    for (size_t i = 0; i < n && !ret; i++) {
+        const size_t end = i + 1 < n ? s[i + 1].at : job->out.n;
+        job->pub = s[i].pub;
+        job->thread = s[i].thread;
+        if (end > s[i].at) {
+            ret = rp->ops->ordered(rp->arg, job, job->out.p + s[i].at, end - s[i].at);
+        }
+    }
+    job->pub = pub;
+    job->thread = thread;
+    s[0] = s[n - 1];
+    s[0].at = 0;
+    job->slices.n = sizeof(*s);
+    return ret;
+}
+
 /* Delivers one piece's output. Called without the lock, by one thread at a time. */
 static int deliver(struct replay *rp, struct ctr_job *job)
 {
     int ret = 0;
-    if (rp->ops->ordered && job->out.n) {
+    if (rp->ops->ordered && job->out.n && job->slices.n) {
+        ret = deliver_slices(rp, job);
+    } else if (rp->ops->ordered && job->out.n) {
         ret = rp->ops->ordered(rp->arg, job, job->out.p, job->out.n);
     }
     job->out.n = 0;
@@ -103,6 +129,9 @@ void replay_complete(struct ctr_job *job)
     job->out = d->job->out;
     job->out.n = 0;
     d->job->out = mine;
+    mine = job->slices;
+    job->slices = d->job->slices;
+    d->job->slices = mine;
     d->job->pub = job->pub;
     d->job->thread = job->thread;
     d->job->worker = job->worker;
@@ -117,11 +146,9 @@ void replay_complete(struct ctr_job *job)
         rp->delivering = 0;
         d->ready = 0;
         rp->head++;
-        if (d->piece.chunk && d->piece.last) {
-            rp->prog.chunks_done++;
-            rp->prog.insns_done += d->job->pub.insns;
-            rp->prog.bytes_done += d->job->pub.bytes;
-        }
+        rp->prog.chunks_done += d->piece.done.chunks_done;
+        rp->prog.insns_done += d->piece.done.insns_done;
+        rp->prog.bytes_done += d->piece.done.bytes_done;
         if (!ret && !d->piece.result && rp->ops->progress) {
             ret = now_and_then(rp);
         }

@@ -9,10 +9,14 @@ static int do_between(struct ctr_job *job)
 {
     struct replay *rp = job->rp;
     const struct job_piece *p = &job->piece;
-    struct walk *w = &job->walk;
+    struct walk *w = job->walk;
     int ret;
     while ((ret = walk_event(w)) == 1) {
         struct ctr_os_event *e = &w->events.ev;
+        if (job->lanes.now && lanes_stop(&job->lanes)) {
+            job->stops = 1;
+            return 0;
+        }
         if (e->ordinal >= p->place_hi) {
             break;
         }
@@ -55,10 +59,10 @@ EXPAND_INLINE int do_insns(struct ctr_job *job, struct regstate *regs)
 {
     struct replay *rp = job->rp;
     const struct ctr_replay_ops *ops = rp->ops;
-    const struct run *r = &job->walk.run;
+    const struct run *r = &job->walk->run;
     struct expand x;
     int ret = 0;
-    expand_init(&x, &job->walk.sel, r, regs, &job->walk.reg_next, job->piece.lo,
+    expand_init(&x, &job->walk->sel, r, regs, &job->walk->reg_next, job->piece.lo,
                 job->piece.hi);
     while (!ret && expand_step(&x, regs != NULL)) {
         if (x.exec && ops->exec) {
@@ -67,7 +71,7 @@ EXPAND_INLINE int do_insns(struct ctr_job *job, struct regstate *regs)
             ret = ops->exec(rp->arg, job, &e);
         }
         for (uint32_t a = x.a; !ret && ops->mem && a < x.a_end; a++) {
-            if (select_access(&job->walk.sel, &r->access[a])) {
+            if (select_access(&job->walk->sel, &r->access[a])) {
                 struct ctr_mem m;
                 expand_mem(&x, job->thread, a, &m);
                 ret = ops->mem(rp->arg, job, &m);
@@ -89,15 +93,15 @@ static int do_insns_plain(struct ctr_job *job)
 
 static int do_insns_regs(struct ctr_job *job)
 {
-    regstate_settle(&job->walk.regs); /* changes of skipped runs */
-    return do_insns(job, &job->walk.regs);
+    regstate_settle(&job->walk->regs); /* changes of skipped runs */
+    return do_insns(job, &job->walk->regs);
 }
 
 /* The accesses of the run that belong to this piece. */
 static void piece_accesses(const struct ctr_job *job, struct ctr_run *run)
 {
     const struct job_piece *p = &job->piece;
-    const struct run *r = &job->walk.run;
+    const struct run *r = &job->walk->run;
     const struct ctr_access *a = r->access;
     uint32_t from = 0, to = r->naccess;
 #define ORDINAL(i) (r->ordinal + a[i].insn - r->first)
@@ -125,7 +129,7 @@ static int do_run(struct ctr_job *job)
     struct replay *rp = job->rp;
     const struct ctr_replay_ops *ops = rp->ops;
     const struct job_piece *p = &job->piece;
-    struct walk *w = &job->walk;
+    struct walk *w = job->walk;
     const struct run *r = &w->run;
     uint64_t n = (uint64_t)(r->end - r->first);
     /*
@@ -163,26 +167,14 @@ static int do_run(struct ctr_job *job)
     return ops->exec || ops->mem ? do_insns_plain(job) : 0;
 }
 
-/*
- * The runs of a piece. If the previous piece of this worker was of the same chunk,
- * decoding continues there: the run at which that piece ended comes again, as both may
- * have a share in it. (A run that ends exactly where the piece ends is not the last
- * one: a resumed run after it can have accesses of the same instruction.)
- */
+/* The runs from the walk's place to the end of the piece, or of the lane's slice. */
 static int do_runs(struct ctr_job *job)
 {
     struct replay *rp = job->rp;
     struct job_piece *p = &job->piece;
-    struct walk *w = &job->walk;
+    struct walk *w = job->walk;
     int ret = 0;
-    w->dec.count_lo = p->lo;
-    w->dec.count_hi = p->hi;
-    if (job->walk_on && w->pub.index == job->pub.index) {
-        walk_diag(w, &p->diag);
-    } else {
-        ret = walk_begin(w, &rp->feed, &p->chunk->raw, &p->diag);
-    }
-    job->walk_on = 0;
+    job->stops = 0;
     int pending = 0;
     for (; !ret; ret = ret || pending ? ret : walk_next(w)) {
         pending = 0;
@@ -190,7 +182,7 @@ static int do_runs(struct ctr_job *job)
         if (ret || p->result) {
             return ret ? ret : p->result; /* or out of memory in a callback */
         }
-        if (!w->more) {
+        if (job->stops || !w->more) {
             return 0;
         }
         if (walk_end(w) < p->lo) {
@@ -222,7 +214,27 @@ static int do_runs(struct ctr_job *job)
     return ret;
 }
 
-int replay_piece(struct ctr_job *job)
+/*
+ * The walk of a piece. If the previous piece of this worker was of the same chunk,
+ * decoding continues there: the run at which that piece ended comes again, as both may
+ * have a share in it. (A run that ends exactly where the piece ends is not the last
+ * one: a resumed run after it can have accesses of the same instruction.)
+ */
+static int begin_walk(struct ctr_job *job)
+{
+    struct job_piece *p = &job->piece;
+    const int goes_on = job->walk_on && job->own.pub.index == job->pub.index;
+    job->walk_on = 0;
+    job->own.dec.count_lo = p->lo;
+    job->own.dec.count_hi = p->hi;
+    if (goes_on) {
+        walk_diag(&job->own, &p->diag);
+        return 0;
+    }
+    return walk_begin(&job->own, &job->rp->feed, &p->chunk->raw, &p->diag);
+}
+
+int replay_slice(struct ctr_job *job)
 {
     struct replay *rp = job->rp;
     const struct ctr_replay_ops *ops = rp->ops;
@@ -240,4 +252,16 @@ int replay_piece(struct ctr_job *job)
         ret = ops->end(rp->arg, job);
     }
     return ret;
+}
+
+int replay_piece(struct ctr_job *job)
+{
+    struct replay *rp = job->rp;
+    const struct raw_chunk *raw = &job->piece.chunk->raw;
+    job->walk = &job->own;
+    job->lanes.now = NULL;
+    job->pub = raw->pub;
+    job->thread = ctr_trace_thread(rp->tr, job->pub.thread);
+    const int ret = rp->decodes ? begin_walk(job) : 0;
+    return ret ? ret : replay_slice(job);
 }

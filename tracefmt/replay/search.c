@@ -6,8 +6,11 @@
  * not be. Several workers take them in that order. Once a worker has found something no
  * more are taken, and those on nearer chunks finish, so that the nearest counts. An
  * error counts as found at its place.
+ *
+ * Where threads ran one at a time (lanes.h), the chunks of a bundle are all searched, and
+ * the slice decides which of two threads was nearer.
  */
-#include "decode/walk.h"
+#include "decode/lanes.h"
 
 #include <pthread.h>
 #include <unistd.h>
@@ -23,12 +26,15 @@ struct search {
     int system_here; /* ... and what the system did right before it */
     uint32_t thread; /* the place */
     uint64_t ordinal;
+    uint64_t when; /* slices: a time in its slice */
 
     pthread_mutex_t lock; /* protects all that follows, and reading */
     uint64_t at;          /* next chunk in order of time ... */
     int begun;            /* ... and whether it was taken already, */
     int left;             /* ... and whether there still is one */
-    uint64_t best;        /* where `result' was found, if that is not 0 */
+    uint64_t first_ns;    /* slices, back: all after this was taken */
+    uint64_t best;        /* where `result' was found, if that is not 0 ... */
+    uint64_t best_ns;     /* ... and a time in its slice */
     int result;           /* 1, or an error */
     struct ctr_found found;
     struct ctr_diag diag;
@@ -40,11 +46,31 @@ struct searcher {
     struct raw_chunk raw;
     const struct feed *feed; /* one of the two */
     uint64_t at;
+    uint64_t slice_ns;   /* a time in the slice where the walk is ... */
+    uint64_t slice_from; /* ... and its first ordinal in the chunk */
+    uint64_t found_ns;   /* of what was found */
     struct ctr_found found;
     struct ctr_diag diag;
 };
 
 /* ------------------------------------------------------------------- taking */
+
+/*
+ * Whether a chunk is too far away to have anything nearer than what was found. With the
+ * lock.
+ */
+static int is_beyond(struct search *s, const struct ctr_chunk *c)
+{
+    if (!s->feed.slices) {
+        return s->result != 0;
+    }
+    int beyond =
+        s->result && (s->back ? s->first_ns <= s->best_ns : c->start_ns > s->best_ns);
+    if (c->flags & CTR_CHUNK_FIRST) {
+        s->first_ns = c->start_ns;
+    }
+    return beyond;
+}
 
 /*
  * Reads the next chunk that may hold something.  Returns 1, 0 if there is none, or an
@@ -53,7 +79,7 @@ struct searcher {
 static int take(struct search *s, struct searcher *me)
 {
     struct chunk_row row;
-    while (s->left && !s->result) {
+    while (s->left && (s->feed.slices || !s->result)) {
         const struct ctr_chunk *c = &row.pub;
         me->at = s->back ? s->at - 1 : s->at + 1; /* if there is an error */
         if (s->begun) {
@@ -68,6 +94,11 @@ static int take(struct search *s, struct searcher *me)
         if (may < 0) {
             return may;
         }
+        if (is_beyond(s, c)) {
+            s->left = 0;
+            break;
+        }
+        me->found_ns = s->back ? c->end_ns : c->start_ns; /* of an error */
         if (!feed_chunk(&s->feed, c)) {
             continue;
         }
@@ -92,9 +123,13 @@ static int take(struct search *s, struct searcher *me)
 static void keep(struct search *s, const struct searcher *me, int result)
 {
     int nearer = s->back ? me->at > s->best : me->at < s->best;
+    if (s->feed.slices && me->found_ns != s->best_ns) {
+        nearer = s->back ? me->found_ns > s->best_ns : me->found_ns < s->best_ns;
+    }
     if (result && (!s->result || nearer)) {
         s->result = result;
         s->best = me->at;
+        s->best_ns = me->found_ns;
         s->found = me->found;
         s->diag = me->diag;
     }
@@ -108,7 +143,17 @@ static int hit(struct searcher *me, const struct ctr_found *found)
     me->found = *found;
     me->found.thread = me->walk.thread;
     me->found.chunk = me->walk.pub.index;
+    me->found.from = me->slice_from;
+    me->found.to = me->walk.pub.first + me->walk.pub.insns;
+    me->found_ns = me->slice_ns;
     return !me->s->back;
+}
+
+/* Whether what another thread did is, there where the walk is. */
+static int is_other_side(const struct searcher *me)
+{
+    const struct search *s = me->s;
+    return !s->feed.slices || (s->back ? me->slice_ns < s->when : me->slice_ns > s->when);
 }
 
 /* Whether an instruction of the chunk is on the right side of the place. */
@@ -118,8 +163,10 @@ static int is_side(const struct searcher *me, uint64_t ordinal)
     if (ordinal < me->walk.lo || ordinal >= me->walk.hi) {
         return 0;
     }
-    return me->walk.pub.thread != s->thread ||
-           (s->back ? ordinal < s->ordinal : ordinal + s->point > s->ordinal);
+    if (me->walk.pub.thread != s->thread) {
+        return is_other_side(me);
+    }
+    return s->back ? ordinal < s->ordinal : ordinal + s->point > s->ordinal;
 }
 
 /* Events belong to the instruction that follows, and came before it. */
@@ -129,9 +176,11 @@ static int is_event_side(const struct searcher *me, uint64_t ordinal)
     if (!walk_event_selected(&me->walk)) {
         return 0;
     }
-    return me->walk.pub.thread != s->thread ||
-           (s->back ? ordinal < s->ordinal + !s->system_here
-                    : ordinal + s->system_here > s->ordinal);
+    if (me->walk.pub.thread != s->thread) {
+        return is_other_side(me);
+    }
+    return s->back ? ordinal < s->ordinal + !s->system_here
+                   : ordinal + s->system_here > s->ordinal;
 }
 
 static int look_event(struct searcher *me, const struct ctr_os_event *e)
@@ -183,14 +232,44 @@ static int look_run(struct searcher *me)
     return 0;
 }
 
+/* A slice begins: that of what was found may have ended. */
+static void look_slice(struct searcher *me, const struct ctr_os_event *e)
+{
+    if (me->found.kind && me->found.from == me->slice_from) {
+        me->found.to = e->ordinal;
+    }
+    me->slice_ns = e->time_ns;
+    me->slice_from = e->ordinal;
+}
+
+/* The end of the slice of what was found, if that was not met yet. */
+static int find_slice_end(struct searcher *me)
+{
+    struct evdec *e = &me->walk.events;
+    int ret = 0;
+    while (me->feed->slices && e->have && !ret) {
+        if (e->ev.type == CTR_EVENT_SLICE && e->ev.ordinal > me->found.ordinal) {
+            look_slice(me, &e->ev);
+            break;
+        }
+        ret = evdec_next(e);
+    }
+    return ret;
+}
+
 /* Searches the chunk. Returns 1 if something was found, 0 or an error. */
-static int look(struct searcher *me)
+static int look_chunk(struct searcher *me)
 {
     struct walk *w = &me->walk;
     me->found.kind = 0;
+    me->slice_ns = me->raw.pub.start_ns;
+    me->slice_from = me->raw.pub.first;
     int ret = walk_begin(w, me->feed, &me->raw, &me->diag);
     while (!ret) {
         while (w->events.have && (ret = walk_event(w)) == 1) {
+            if (w->events.ev.type == CTR_EVENT_SLICE) {
+                look_slice(me, &w->events.ev);
+            }
             ret = look_event(me, &w->events.ev);
             ret = ret ? ret : evdec_next(&w->events);
             if (ret) {
@@ -208,6 +287,13 @@ static int look(struct searcher *me)
         ret = ret ? ret : walk_next(w);
     }
     return ret ? ret : me->found.kind != 0;
+}
+
+static int look(struct searcher *me)
+{
+    int ret = look_chunk(me);
+    int err = ret == 1 ? find_slice_end(me) : 0;
+    return err ? err : ret;
 }
 
 static void *work(void *arg)
@@ -234,6 +320,28 @@ static void *work(void *arg)
 
 /* --------------------------------------------------------------------- main */
 
+/* A time in the slice of the place, which is in this chunk; and where to begin. */
+static int find_slice(struct search *s, const struct ctr_chunk *c, struct ctr_diag *diag)
+{
+    struct raw_chunk raw = {.pub = *c};
+    struct evdec *e = &s->feed.times;
+    s->when = c->start_ns;
+    int err = feed_read(&s->feed, c, &raw, diag);
+    err = err ? err : evdec_begin(e, &raw.sec, &raw.payload, &raw.pub, s->tr->dctx, diag);
+    for (; !err && e->have; err = evdec_next(e)) {
+        if (e->ev.ordinal + s->system_here > s->ordinal) {
+            break;
+        }
+        if (e->ev.type == CTR_EVENT_SLICE) {
+            s->when = e->ev.time_ns;
+        }
+    }
+    buf_free(&raw.payload);
+    return err       ? err
+           : s->back ? bundle_end(s->tr->chunks, &s->at, diag)
+                     : bundle_begin(s->tr->chunks, &s->at, diag);
+}
+
 /* The place among the chunks in order of time; 0 or an error. */
 static int find_place(struct search *s, struct ctr_diag *diag)
 {
@@ -248,7 +356,8 @@ static int find_place(struct search *s, struct ctr_diag *diag)
     }
     s->left = got;
     if (got == 1) {
-        return chunktab_place(s->tr->chunks, &row, &s->at, diag);
+        int err = chunktab_place(s->tr->chunks, &row, &s->at, diag);
+        return err || !s->feed.slices ? err : find_slice(s, &row.pub, diag);
     }
     return got ? got
                : ctr_fail(diag, CTR_E_INVAL, CTR_NO_OFF, "search", "no such instruction");
@@ -288,6 +397,12 @@ static int run_workers(struct search *s, unsigned workers, struct ctr_diag *diag
     return err ? ctr_fail_nomem(diag) : 0;
 }
 
+/* Then chunks are in the right order. */
+static int is_one_thread(const struct ctr_filter *f, uint32_t thread)
+{
+    return f->nthread == 1 && f->threads[0] == thread;
+}
+
 int ctr_search(struct ctr_trace *tr, const struct ctr_filter *filter, uint32_t thread,
                uint64_t ordinal, unsigned flags, unsigned workers, struct ctr_found *out,
                struct ctr_diag *diag)
@@ -305,17 +420,13 @@ int ctr_search(struct ctr_trace *tr, const struct ctr_filter *filter, uint32_t t
         return ctr_fail(diag, CTR_E_INVAL, CTR_NO_OFF, "search",
                         "it needs a file and addresses");
     }
-    int err = find_place(&s, diag);
-    if (err) {
-        return err;
-    }
     if (workers == 0) {
         long n = sysconf(_SC_NPROCESSORS_ONLN);
         workers = n > 0 ? (unsigned)n : 1;
     }
     workers = workers > MAX_WORKERS ? MAX_WORKERS : workers;
     workers = workers > tr->nchunks ? (unsigned)tr->nchunks : workers;
-    err = feed_init(&s.feed, tr, filter, diag);
+    int err = feed_init(&s.feed, tr, filter, diag);
     if (err) {
         return err;
     }
@@ -330,8 +441,11 @@ int ctr_search(struct ctr_trace *tr, const struct ctr_filter *filter, uint32_t t
     if (!filter->npc && s.feed.kinds & accesses) {
         s.feed.os = s.system.os = s.feed.kinds & CTR_KIND_SYS;
     }
+    s.feed.slices = s.system.slices = lanes_needed(tr) && !is_one_thread(filter, thread);
+    s.first_ns = UINT64_MAX;
     pthread_mutex_init(&s.lock, NULL);
-    err = run_workers(&s, workers, diag);
+    err = find_place(&s, diag);
+    err = err ? err : run_workers(&s, workers, diag);
     pthread_mutex_destroy(&s.lock);
     feed_fini(&s.feed);
     feed_fini(&s.system);

@@ -433,6 +433,9 @@ static int pack_segments(struct ctr_encoder *e, const struct ctr_segment *segs,
     *taken = n;
     out->start_ns = n_segs ? segs[0].start_ns : 0;
     out->end_ns = n + (unsigned)stopped ? segs[n + (unsigned)stopped - 1].end_ns : 0;
+    if (n_segs && segs[0].flags & CTR_SEGMENT_FIRST && !ctr_segment_goes_on(&segs[0])) {
+        e->sum.flags |= CHUNK_F_FIRST;
+    }
     err = encode_pack(e, out, diag);
     return err ? err : stopped;
 }
@@ -447,6 +450,11 @@ int ctr_encoder_run_some(struct ctr_encoder *e, struct ctr_segment *segs, unsign
         segs[*taken].from_unit = w.unit;
         segs[*taken].from_side = w.side;
         segs[*taken].from_insn = w.rest;
+        /* The rest was later than the events before it. */
+        const uint64_t ns = e->events.count ? e->events.ctx.time : 0;
+        if (ns > segs[*taken].start_ns && ns <= segs[*taken].end_ns) {
+            segs[*taken].start_ns = ns;
+        }
         ret = 0;
     }
     return ret;

@@ -135,7 +135,7 @@ extern bool cannoli_on;
 /* The values of accesses are recorded, too. */
 extern bool cannoli_values;
 /* Which events outside of translated code are recorded (CTR_EVENTS_*) */
-extern bool cannoli_sys, cannoli_map, cannoli_thr, cannoli_int;
+extern bool cannoli_sys, cannoli_map, cannoli_thr;
 
 /* Translation. */
 void cannoli_tcg_init(void *words, void *data);

@@ -38,7 +38,7 @@ static bool recorded(CPUState *cpu)
 {
     const CannoliThread *t = cannoli_cpu(cpu)->thread;
 
-    return cannoli_int && t && t->gate.open;
+    return t && t->gate.open && cannoli_ctl->events & CTR_EVENTS_INT;
 }
 
 static void put_interrupt(CPUState *cpu, const CannoliInterrupt *i,

@@ -115,6 +115,7 @@ typedef struct CannoliThread {
     bool running;             /* inside translated code */
     bool left;                /* the last event is a LEFT word */
     CannoliContext context;   /* as it was recorded last */
+    uint64_t stopped_ns;      /* when another thread ran after it (order.c) */
     struct CannoliRegs *regs; /* with CTR_EVENTS_REG */
     struct CannoliJump *jumps;
     struct CannoliThread *next_spare;
@@ -270,6 +271,17 @@ void cannoli_check_recorder(const CannoliThread *t);
 
 /* CLOCK_MONOTONIC */
 uint64_t cannoli_now(void);
+
+/*
+ * order.c, with CTR_EVENTS_ORDER.  This thread does something: if another one
+ * did until now, a slice begins.
+ */
+void cannoli_slice(CPUState *cpu);
+/* A buffer of the thread was begun, or is handed over. */
+void cannoli_order_begin(CannoliThread *t);
+void cannoli_order_end(CPUState *cpu);
+/* The thread ends. */
+void cannoli_order_forget(CannoliThread *t);
 
 /* CTR_PRIVILEGE_* of code with these flags, which the vCPU runs or will run */
 unsigned cannoli_privilege(CPUState *cpu, uint32_t flags, uint64_t cs_base);

@@ -20,15 +20,15 @@
 #include <sys/mman.h>
 
 const struct mempipe_ctl *cannoli_ctl;
-bool cannoli_values, cannoli_sys, cannoli_map, cannoli_thr, cannoli_int;
+bool cannoli_values, cannoli_sys, cannoli_map, cannoli_thr;
 enum CannoliExeced cannoli_execed;
 dev_t cannoli_pipe_dev;
 ino_t cannoli_pipe_ino;
 
 /* Found by the recorder in the binary: this QEMU can be recorded. */
 extern const char cannoli_note[];
-const char cannoli_note[] __attribute__((used)) = "cannoli-mempipe-version=6";
-QEMU_BUILD_BUG_ON(MEMPIPE_VERSION != 6);
+const char cannoli_note[] __attribute__((used)) = "cannoli-mempipe-version=7";
+QEMU_BUILD_BUG_ON(MEMPIPE_VERSION != 7);
 
 /* Open one of the recorder's files by /proc: no descriptor was inherited. */
 static int open_file(int pid, int number)
@@ -178,7 +178,6 @@ void cannoli_parse(const char *arg)
     cannoli_sys = ctl.events & CTR_EVENTS_SYS;
     cannoli_map = ctl.events & CTR_EVENTS_MAP;
     cannoli_thr = ctl.events & CTR_EVENTS_THR;
-    cannoli_int = ctl.events & CTR_EVENTS_INT;
     cannoli_values = ctl.events & CTR_EVENTS_VAL;
     cannoli_on = true;
 }

@@ -251,6 +251,7 @@ static void begin_buffer(CPUState *cpu)
               (uint64_t)t->buffer_no * cannoli_ctl->buffer_bytes;
     t->end = t->base + cannoli_ctl->buffer_bytes;
     t->buffer->start_ns = cannoli_now();
+    cannoli_order_begin(t);
     t->placed = 0;
     t->events = 0;
     t->left = false;
@@ -284,6 +285,7 @@ static void deliver(CPUState *cpu)
     t->buffer->units = cannoli_unit_count(cpu);
     t->buffer->side_pos = t->pipe->side_head;
     t->buffer->end_ns = cannoli_now();
+    cannoli_order_end(cpu);
     /* Pairs with the recorder's acquire load of the mail. */
     qatomic_store_release(&t->pipe->mail[t->seq % MEMPIPE_MAIL],
                           t->buffer_no + 1);
@@ -299,6 +301,8 @@ void cannoli_hand_over(CPUState *cpu)
     if (cannoli_ctl->discard) {
         c->words = t->base;
         c->data = t->end;
+        t->placed = 0;
+        t->events = 0;
         return;
     }
     cannoli_regs_outside(cpu);
@@ -367,6 +371,7 @@ void cannoli_enter(CPUState *cpu, const TranslationBlock *tb)
         return;
     }
 #ifndef CONFIG_USER_ONLY
+    cannoli_slice(cpu);
     if (cannoli_ctl->events & CTR_EVENTS_CTX) {
         cannoli_context(cpu);
     }
@@ -448,6 +453,7 @@ uint8_t *cannoli_event(CPUState *cpu, uint32_t type, uint32_t n,
     if (!t || t->running) {
         return NULL;
     }
+    cannoli_slice(cpu);
     rec = cannoli_side_reserve(t, ROUND_UP(sizeof(*rec) + n, 8));
     cannoli_place(cpu, &rec->p, MEMPIPE_SIDE_EVENT, 0);
     rec->type = type;
@@ -610,6 +616,7 @@ static void detach(CPUState *cpu, uint32_t reason, int32_t status)
     if (!cannoli_ctl->discard && !cannoli_buffer_empty(cpu)) {
         deliver(cpu);
     }
+    cannoli_order_forget(t);
     c->thread = NULL;
     qatomic_set(&c->jumps, NULL);
     t->pipe->end_reason = reason;

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * oracle-order: is the order of threads that ran one at a time the true one?
+ *
+ *   oracle-order [--forget N] FROM-TO TRACE
+ *
+ * Follows the memory of the addresses FROM to before TO, which all threads share: each
+ * load must find what was stored last, by whatever thread, in the order of the trace.
+ * From some of the accesses, ctr_search must find the last store before it, and the next
+ * access after it, that were met.  --forget leaves out the N-th store that changes a byte,
+ * to show that the check notices it.
+ */
+#include "ctr.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SEARCHES 400u
+
+struct place {
+    uint64_t ordinal;
+    uint32_t thread;
+    bool known;
+};
+
+struct byte {
+    uint8_t value;
+    struct place stored; /* last */
+    struct place open;   /* an access whose successor is to be found */
+};
+
+struct check {
+    struct ctr_trace *trace;
+    uint64_t from, to;
+    struct byte *bytes;
+    uint64_t loads, stores, others; /* loads of what another thread stored */
+    uint64_t searches, every;
+    uint64_t forget;
+};
+
+static void bad(const char *what, int r, const struct ctr_diag *diag)
+{
+    printf("%s: %s: %s\n", what, ctr_strerror(r), diag->text);
+    exit(1);
+}
+
+static bool is_at(const struct place *p, uint32_t thread, uint64_t ordinal)
+{
+    return p->known && p->thread == thread && p->ordinal == ordinal;
+}
+
+/* From an access of a byte: the last store before, or the next access after, is that. */
+static void search(struct check *c, uint64_t addr, const struct place *from, bool back,
+                   const struct place *expected)
+{
+    const struct ctr_range range = {.from = addr, .to = addr + 1};
+    const struct ctr_filter filter = {
+        .kinds = back ? CTR_KIND_STORE : CTR_KIND_LOAD | CTR_KIND_STORE,
+        .addrs = &range,
+        .naddr = 1,
+    };
+    struct ctr_diag diag = {0};
+    struct ctr_found found;
+    int r = ctr_search(c->trace, &filter, from->thread, from->ordinal,
+                       back ? CTR_SEARCH_BACK : 0, 2, &found, &diag);
+
+    if (r < 0) {
+        bad("search", r, &diag);
+    }
+    c->searches++;
+    if (r != expected->known ||
+        (r && !is_at(expected, found.thread->index, found.ordinal))) {
+        printf("cpu%" PRIu32 " ordinal %" PRIu64 ": %s of 0x%" PRIx64 " is at ",
+               from->thread, from->ordinal,
+               back ? "the store before" : "the access after", addr);
+        printf(expected->known ? "cpu%" PRIu32 " %" PRIu64 : "no place", expected->thread,
+               expected->ordinal);
+        printf(r ? ", found cpu%" PRIu32 " %" PRIu64 "\n" : ", nothing found\n",
+               r ? found.thread->index : 0, r ? found.ordinal : 0);
+        exit(1);
+    }
+}
+
+static void one_byte(struct check *c, const struct ctr_mem *m, uint32_t i)
+{
+    const uint64_t addr = m->addr + i;
+    const struct place here = {m->ordinal, m->thread->index, true};
+    struct byte *b = &c->bytes[addr - c->from];
+
+    if (b->open.known && !is_at(&b->open, here.thread, here.ordinal)) {
+        search(c, addr, &b->open, false, &here);
+        b->open.known = false;
+    }
+    if (i == 0 && (c->loads + c->stores) % c->every == 0 &&
+        !is_at(&b->stored, here.thread, here.ordinal)) {
+        search(c, addr, &here, true, &b->stored);
+        b->open = here;
+    }
+    if (m->store) {
+        if (b->value == m->data[i] || !c->forget || --c->forget) {
+            b->value = m->data[i];
+        }
+        b->stored = here;
+        return;
+    }
+    if (b->stored.known && b->value != m->data[i]) {
+        printf("cpu%" PRIu32 " ordinal %" PRIu64 " pc 0x%" PRIx64
+               ": loads 0x%02x at 0x%" PRIx64 ", where cpu%" PRIu32
+               " stored 0x%02x at ordinal %" PRIu64 "\n",
+               here.thread, here.ordinal, m->pc, m->data[i], addr, b->stored.thread,
+               b->value, b->stored.ordinal);
+        exit(1);
+    }
+    c->others += b->stored.known && b->stored.thread != here.thread;
+}
+
+static void access_of(struct check *c, const struct ctr_mem *m)
+{
+    if (!m->data || m->addr < c->from || m->addr + m->size > c->to) {
+        return;
+    }
+    *(m->store ? &c->stores : &c->loads) += 1;
+    for (uint32_t i = 0; i < m->size; i++) {
+        one_byte(c, m, i);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    static const struct ctr_filter filter = {.kinds = CTR_KIND_LOAD | CTR_KIND_STORE};
+    struct ctr_cursor *cursor;
+    struct ctr_diag diag = {0};
+    struct check c = {0};
+    struct ctr_event ev;
+    struct ctr_info info;
+    char *end;
+    int r;
+
+    if (argc == 5 && strcmp(argv[1], "--forget") == 0) {
+        c.forget = strtoull(argv[2], NULL, 10);
+        argv += 2;
+        argc -= 2;
+    }
+    if (argc != 3) {
+        fprintf(stderr, "usage: oracle-order [--forget N] FROM-TO TRACE\n");
+        return 2;
+    }
+    c.from = strtoull(argv[1], &end, 0);
+    c.to = strtoull(end + 1, NULL, 0);
+    c.bytes = calloc(c.to - c.from, sizeof(c.bytes[0]));
+    r = c.bytes ? ctr_open(&c.trace, argv[2], 0, &diag) : -CTR_E_NOMEM;
+    if (r) {
+        bad("the trace cannot be read", r, &diag);
+    }
+    ctr_trace_info(c.trace, &info);
+    c.every = (info.loads + info.stores) / SEARCHES + 1;
+    r = ctr_cursor_open(&cursor, c.trace, &filter, &diag);
+    while (r == 0 && (r = ctr_cursor_next(cursor, &ev, &diag)) == 1) {
+        access_of(&c, &ev.mem);
+        r = 0;
+    }
+    if (r < 0) {
+        bad("the trace cannot be read", r, &diag);
+    }
+    if (!c.others || !c.searches) {
+        printf("nothing to compare\n");
+        return 1;
+    }
+    printf("%" PRIu64 " loads, %" PRIu64 " stores, %" PRIu64
+           " bytes from another thread, %" PRIu64 " searches\n",
+           c.loads, c.stores, c.others, c.searches);
+    ctr_cursor_close(cursor);
+    ctr_close(c.trace);
+    return 0;
+}
