@@ -60,7 +60,14 @@ target_packages() { awk -v t="$1" '$1 == t { $1 = $2 = $3 = ""; print }' "$ROOT/
 
 # target_architectures TARGET: the Debian architectures whose programs it runs, on one line
 target_architectures() {
-    awk -v t="$1" '$1 == t && $3 != "-" { gsub(",", " ", $3); print $3 }' "$ROOT/scripts/targets"
+    awk -v t="$1" '$1 == t && $2 != "system" && $3 != "-" { gsub(",", " ", $3); print $3 }' \
+        "$ROOT/scripts/targets"
+}
+
+# target_kernel TARGET: of a machine, the Debian architecture and package of its kernel
+target_kernel() {
+    awk -v t="$1" '$1 == t && $2 == "system" && $3 != "-" { sub(":", " ", $3); print $3 }' \
+        "$ROOT/scripts/targets"
 }
 
 # sample TEXT NUMBER: of the lines on standard input some that the text chooses

@@ -16,8 +16,11 @@ help() {
 Usage: scripts/setup.sh [OPTION]...
 Install what is missing and build everything.
 
-  -t, --targets LIST    QEMU targets, separated by commas, or 'all' that QEMU has
+  -t, --targets LIST    QEMU targets, separated by commas, or 'all' that QEMU has;
+                        arm is for programs, arm-softmmu for machines
                         (default: $(tested_targets 1 | paste -sd,))
+      --system          also system emulators, for machines: ${MACHINES[*]:0:5}
+                        ${MACHINES[*]:5}
   -s, --source PATH     QEMU 10.0.x as a tarball or folder (default: Debian's)
   -b, --build-dir DIR   build folder (default: build)
   -j, --jobs N          jobs at once (default: number of processors)
@@ -34,7 +37,8 @@ Install what is missing and build everything.
 EOF
 }
 
-TARGETS="" SOURCE="" BUILD=$ROOT/build JOBS=$(nproc) TESTS="" WERROR=OFF APT=1 FULL=OFF
+MACHINES=(aarch64 arm i386 x86_64 riscv32 riscv64 mips mipsel mips64el ppc64 s390x)
+SYSTEM="" TARGETS="" SOURCE="" BUILD=$ROOT/build JOBS=$(nproc) TESTS="" WERROR=OFF APT=1 FULL=OFF
 PRESETS=()
 while [ $# -gt 0 ]; do
     case $1 in
@@ -42,6 +46,7 @@ while [ $# -gt 0 ]; do
     -s|--source) need_arg "$1" "$@"; SOURCE=$2; shift ;;
     -b|--build-dir) need_arg "$1" "$@"; BUILD=$2; shift ;;
     -j|--jobs) need_arg "$1" "$@"; JOBS=$2; shift ;;
+    --system) SYSTEM=1 ;;
     --tests) TESTS=1 ;;
     --presets) need_arg "$1" "$@"; read -r -a PRESETS <<<"${2//,/ }"; shift ;;
     --full) FULL=ON ;;
@@ -54,6 +59,7 @@ while [ $# -gt 0 ]; do
     esac
     shift
 done
+[ -z "$SYSTEM" ] || [ "$TARGETS" != all ] || usage_error "not both --system and --targets all"
 [ -n "$TESTS" ] || [ $FULL = OFF ] || usage_error "--full needs --tests"
 [ -n "$TESTS" ] || [ ${#PRESETS[@]} = 0 ] || usage_error "--presets needs --tests"
 case $JOBS in ''|*[!0-9]*|0) usage_error "not a number of jobs: '$JOBS'" ;; esac
@@ -62,6 +68,7 @@ if [ $FULL = ON ]; then
 else
     TARGETS=${TARGETS:-$(tested_targets 1 | paste -sd,)}
 fi
+[ -z "$SYSTEM" ] || TARGETS+=$(printf ',%s-softmmu' "${MACHINES[@]}")
 read -r -a TARGET_LIST <<<"${TARGETS//,/ }"
 TEST_TARGETS=$TARGETS
 [ "$TARGETS" != all ] || TEST_TARGETS=""
@@ -69,6 +76,7 @@ TEST_TARGETS=$TARGETS
 # The programs and the library; then QEMU.
 PACKAGES=(gcc libc6-dev cmake ninja-build pkg-config
     libzstd-dev libxxhash-dev libcapstone-dev libelf-dev libdw-dev libiberty-dev
+    liblz4-dev liblzma-dev
     patch xz-utils flex bison python3-venv python3-distlib libglib2.0-dev zlib1g-dev
     ${TESTS:+libcmocka-dev})
 # System emulators have devices that describe themselves, and networks.
@@ -150,7 +158,7 @@ sysroot() {
 # Programs of other architectures.  A list that cannot be had is tried again after the
 # others: an archive that is being renewed is whole a little later.
 fetch_programs() {
-    local arch again=() archs=()
+    local arch package again=() archs=()
     mapfile -t archs < <(for target in "${TARGET_LIST[@]}"; do target_architectures "$target"; done |
         tr ' ' '\n' | sort -u)
     for arch in "${archs[@]}"; do
@@ -160,6 +168,11 @@ fetch_programs() {
     for arch in "${again[@]}"; do
         sysroot "$BUILD/sysroot" "$arch" ||
             left_out "programs of $arch: $(tail -n 1 "$BUILD/log/sysroot-$arch.log")"
+    done
+    for target in "${TARGET_LIST[@]}"; do
+        read -r arch package < <(target_kernel "$target") || continue
+        sysroot "$BUILD/sysroot/linux" "$arch" -p "$package,busybox-static" ||
+            left_out "Linux of $arch: $(tail -n 1 "$BUILD/log/sysroot-$arch.log")"
     done
     [ $FULL = ON ] || return 0
     sysroot "$BUILD/sysroot/python" arm64 -p python3 ||

@@ -223,16 +223,16 @@
 
 /* What is recorded (bit mask; blocks are always part of a trace) */
 #define CTR_EVENTS_EXEC 0x01u
-#define CTR_EVENTS_MEM 0x02u   /* accesses */
-#define CTR_EVENTS_VAL 0x04u   /* their values; only with MEM */
-#define CTR_EVENTS_REG 0x08u   /* register changes and states */
-#define CTR_EVENTS_SYS 0x10u   /* system calls, signals */
-#define CTR_EVENTS_MAP 0x20u   /* mappings */
-#define CTR_EVENTS_THR 0x40u   /* threads and processes: start, end, name */
-#define CTR_EVENTS_TIME 0x80u  /* times of SYS events (others always have one) */
-#define CTR_EVENTS_MARK 0x100u /* marks, labels, gates; always on */
-#define CTR_EVENTS_INT 0x200u  /* exceptions and interrupts, of machines only */
-#define CTR_EVENTS_CTX 0x400u  /* address spaces, of machines only */
+#define CTR_EVENTS_MEM 0x02u    /* accesses */
+#define CTR_EVENTS_VAL 0x04u    /* their values; only with MEM */
+#define CTR_EVENTS_REG 0x08u    /* register changes and states */
+#define CTR_EVENTS_SYS 0x10u    /* system calls, signals */
+#define CTR_EVENTS_MAP 0x20u    /* mappings */
+#define CTR_EVENTS_THR 0x40u    /* threads and processes: start, end, name */
+#define CTR_EVENTS_TIME 0x80u   /* times of SYS events (others always have one) */
+#define CTR_EVENTS_MARK 0x100u  /* marks, labels, gates; always on */
+#define CTR_EVENTS_INT 0x200u   /* exceptions and interrupts, of machines only */
+#define CTR_EVENTS_CTX 0x400u   /* address spaces, of machines only */
 #define CTR_EVENTS_ORDER 0x800u /* which vCPU runs; always on */
 #define CTR_EVENTS_ALL 0xfffu
 /* Those of machines only, and of programs only */

@@ -77,18 +77,60 @@ grep -q -- '--kallsyms: program.ctr is not the trace of a machine$' stderr || fa
 
 # A kernel's image, in each layout, where it is linked for and elsewhere.
 base=0xffff800080000000
-for layout in new old percpu; do
-    for slide in 0 0x1fe00000; do
-        "$TOOLS/mktrace" kernel $base $slide $layout image k.ctr || exit 1
-        run 0 "$sym" --functions --json --kallsyms=image k.ctr
-        silent "$layout $slide"
-        python3 - stdout <<'END' || fail "$layout $slide: $(cat stdout)"
+all_named() {
+    run 0 "$sym" --functions --json --kallsyms="$1" k.ctr
+    silent "$2"
+    python3 - stdout <<'END' || fail "$2: $(cat stdout)"
 import json, sys
 got = {e["function"]: e["self"] for e in map(json.loads, open(sys.argv[1])) if e["module"]}
 sys.exit(got != {"fn_%03u" % i: 16 if i == 1 else 8 for i in range(300)} and repr(got))
 END
+}
+for layout in relocated seqs old percpu new; do
+    for slide in 0 0x1fe00000; do
+        "$TOOLS/mktrace" kernel $base $slide $layout image k.ctr || exit 1
+        all_named image "$layout $slide"
     done
 done
+
+# Packed into a bzImage.
+python3 - image <<'END' || exit 1
+import gzip, lzma, struct, subprocess, sys
+image = open(sys.argv[1], "rb").read()
+def lz4(data):
+    """Blocks of literals."""
+    n = len(data) - 15
+    block = bytes([0xf0]) + b"\xff" * (n // 255) + bytes([n % 255]) + data
+    return struct.pack("<I", len(block)) + block
+half = len(image) // 2
+packed = {"gzip": gzip.compress(image), "xz": lzma.compress(image, check=lzma.CHECK_CRC32),
+          "lz4": b"\x02\x21\x4c\x18" + lz4(image[:half]) + lz4(image[half:]),
+          "zstd": subprocess.run(["zstd", "-qc"], input=image, capture_output=True).stdout,
+          "lzo": b"\x89LZO" + image}
+for name, data in packed.items():
+    if name != "gzip":
+        data += struct.pack("<I", len(image))
+    head = bytearray(0x800)
+    head[0x1f1] = 3
+    head[0x202:0x206] = b"HdrS"
+    head[0x248:0x250] = struct.pack("<II", 0, len(data))
+    open("bz-" + name, "wb").write(head + data)
+    open("short-" + name, "wb").write(head + data[:len(data) // 2])
+    data = data[:len(data) // 2] + b"\xff\xff\xff\xff" + data[len(data) // 2 + 4:]
+    open("bad-" + name, "wb").write(head + data)
+END
+for how in gzip xz lz4 zstd; do
+    all_named bz-$how "packed with $how"
+    run 0 "$sym" --functions --kallsyms=short-$how k.ctr
+    grep -q "short-$how: its kernel is not whole\$" stderr || fail "short $how: $(cat stderr)"
+done
+for how in gzip xz zstd; do
+    run 0 "$sym" --functions --kallsyms=bad-$how k.ctr
+    grep -q "bad-$how: its kernel cannot be unpacked\$" stderr || fail "bad $how: $(cat stderr)"
+done
+run 0 "$sym" --functions --kallsyms=bz-lzo k.ctr
+grep -q 'bz-lzo: its kernel is packed in an unknown way: unpack it' stderr || fail "$(cat stderr)"
+
 run 0 "$BIN/tracedump" --kallsyms=image -c --pc fn_001 k.ctr
 grep -Eq '^ +16 +0 +0  total$' stdout || fail "--pc fn_001: $(cat stdout)"
 # One that is not the trace's, a part of one.

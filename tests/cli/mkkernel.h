@@ -17,6 +17,17 @@
 #define KERNEL_CODE 0x1000u /* of fn_000, in the image */
 #define KERNEL_MAX (64u << 10)
 
+/* Where the tables are, and how addresses are in them */
+enum kernel_layout {
+    KERNEL_NEW,       /* since Linux 6.4 */
+    KERNEL_OLD,       /* offsets before the names, as in 6.1 */
+    KERNEL_SEQS,      /* the same, and the order of names before the tokens, as in 6.2 */
+    KERNEL_RELOCATED, /* the same; the base is in a relocation, and _text has no name */
+    KERNEL_PERCPU,    /* new, and offsets of kernels with absolute symbols */
+    KERNEL_LAYOUTS,
+};
+static const char *const kernel_layouts[] = {"new", "old", "seqs", "relocated", "percpu"};
+
 static inline uint32_t kernel_insn(unsigned function, unsigned i)
 {
     return function * 2654435761u + i * 40503u + 0x9e3779b9u;
@@ -39,21 +50,26 @@ static inline void kernel_align(struct kernel_image *k)
     k->n = (k->n + 7) & ~(size_t)7;
 }
 
-/* percpu: as kernels with absolute symbols have the offsets. */
-static inline void kernel_offsets(struct kernel_image *k, uint64_t base, bool percpu)
+/* Returns the place of the base. */
+static inline size_t kernel_offsets(struct kernel_image *k, uint64_t base,
+                                    enum kernel_layout layout)
 {
     for (unsigned i = 0; i < KERNEL_FUNCTIONS + 2; i++) {
         uint32_t off = i ? KERNEL_CODE + 64 * (i - 1) : 0;
-        kernel_le(k, percpu ? ~off : off, 4);
+        kernel_le(k, layout == KERNEL_PERCPU ? ~off : off, 4);
     }
     kernel_align(k);
-    kernel_le(k, base, 8);
+    kernel_le(k, layout == KERNEL_RELOCATED ? 0 : base, 8);
+    return k->n - 8;
 }
 
-/* first: offsets before the names, as before Linux 6.4. */
-static inline void kernel_make(struct kernel_image *k, uint64_t base, bool first,
-                               bool percpu)
+static inline void kernel_make(struct kernel_image *k, uint64_t base,
+                               enum kernel_layout layout)
 {
+    const bool first =
+        layout == KERNEL_OLD || layout == KERNEL_SEQS || layout == KERNEL_RELOCATED;
+    const uint64_t start = layout == KERNEL_RELOCATED ? base & ~UINT64_C(0x1fffff) : base;
+    size_t place = 0; /* of the base */
     uint32_t marker[KERNEL_FUNCTIONS / 256 + 1] = {0};
     uint16_t index[256];
     size_t names, tokens;
@@ -68,7 +84,7 @@ static inline void kernel_make(struct kernel_image *k, uint64_t base, bool first
         k->n += 32;
     }
     if (first) {
-        kernel_offsets(k, base, percpu);
+        place = kernel_offsets(k, base, layout);
     }
     kernel_le(k, KERNEL_FUNCTIONS + 2, 8);
     names = k->n;
@@ -79,7 +95,9 @@ static inline void kernel_make(struct kernel_image *k, uint64_t base, bool first
         }
         /* Token 1 is "fn_". */
         snprintf(name, sizeof(name), "t\1%03u", i - 1);
-        strcpy(name, i == 0 ? "T_text" : i > KERNEL_FUNCTIONS ? "Dend" : name);
+        strcpy(name, i == 0 ? layout == KERNEL_RELOCATED ? "T_stext" : "T_text"
+                     : i > KERNEL_FUNCTIONS ? "Dend"
+                                            : name);
         k->p[k->n++] = (uint8_t)strlen(name);
         memcpy(k->p + k->n, name, strlen(name));
         k->n += strlen(name);
@@ -87,6 +105,11 @@ static inline void kernel_make(struct kernel_image *k, uint64_t base, bool first
     kernel_align(k);
     for (unsigned i = 0; i < sizeof(marker) / sizeof(marker[0]); i++) {
         kernel_le(k, marker[i], 4);
+    }
+    kernel_align(k);
+    for (unsigned i = 0; i < KERNEL_FUNCTIONS + 2 && first && layout != KERNEL_OLD; i++) {
+        const uint32_t seq = (i * 7) % (KERNEL_FUNCTIONS + 2);
+        kernel_le(k, seq >> 16 | (seq & 0xff00) | (seq & 0xff) << 16, 3);
     }
     kernel_align(k);
     tokens = k->n;
@@ -103,9 +126,16 @@ static inline void kernel_make(struct kernel_image *k, uint64_t base, bool first
     }
     kernel_align(k);
     if (!first) {
-        kernel_offsets(k, base, percpu);
+        kernel_offsets(k, base, layout);
     }
     kernel_le(k, 0, 8);
+    if (layout == KERNEL_RELOCATED) {
+        for (unsigned i = 0; i < 9; i++) { /* R_AARCH64_RELATIVE; one of them is it */
+            kernel_le(k, i == 5 ? start + place : start + 8 * i, 8);
+            kernel_le(k, 1027, 8);
+            kernel_le(k, i == 5 ? base : base + 0x2000 + 16 * i, 8);
+        }
+    }
 }
 
 #endif

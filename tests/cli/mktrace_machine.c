@@ -252,15 +252,19 @@ static void write_image(const char *path, const struct kernel_image *k)
     }
 }
 
-/* argv: BASE SLIDE LAYOUT IMAGE FILE; LAYOUT: "new", "old" or "percpu". */
+/* argv: BASE SLIDE LAYOUT IMAGE FILE; LAYOUT: of kernel_layouts. */
 void make_kernel(char **argv)
 {
     static struct kernel_image image;
     const uint64_t base = strtoull(argv[0], NULL, 0), slide = strtoull(argv[1], NULL, 0);
+    enum kernel_layout layout = KERNEL_NEW;
     struct maker m = {0};
     uint32_t thread;
 
-    kernel_make(&image, base, !strcmp(argv[2], "old"), !strcmp(argv[2], "percpu"));
+    while (layout < KERNEL_PERCPU && strcmp(argv[2], kernel_layouts[layout]) != 0) {
+        layout++;
+    }
+    kernel_make(&image, base, layout);
     write_image(argv[3], &image);
     maker_open(&m, argv[4], "aarch64-softmmu", EM_AARCH64, false, 64, CTR_EVENTS_EXEC);
     for (unsigned f = 0; f < KERNEL_FUNCTIONS; f++) {

@@ -70,7 +70,8 @@ uint8_t *fuzz_seed(unsigned i, size_t *n)
         *n = sizeof(map) - 1;
     } else if (i % 10 == 8) {
         static struct kernel_image image;
-        kernel_make(&image, 0xffff800080000000, i % 20 == 8, i % 40 > 20);
+        kernel_make(&image, 0xffff800080000000,
+                    (enum kernel_layout)(i / 8 % KERNEL_LAYOUTS));
         p = image.p;
         *n = image.n;
     } else if (i % 5 == 3) {

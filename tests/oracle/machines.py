@@ -11,6 +11,8 @@ firmware   exact, for the first instructions of real firmware: SeaBIOS, EDK2, U-
 calls      exceptions in the call tree, with all that their handlers executed: QEMU's log
 privileges code without privileges alone, recorded (--user) or shown, and all other code: the
            log of what runs, with QEMU's log of exceptions or its flags of each block
+linux      Debian's kernel boots, works and ends as unrecorded: as untouched, on two vCPUs
+kernel     exact, for the first instructions of that kernel
 untouched  the machine does the same: its console, QEMU's log of exceptions, its end; and the
            trace has these exceptions
 
@@ -28,6 +30,7 @@ import time
 
 import common
 import exceptions
+import linux
 from common import Failure, Skip
 
 FOLDER = os.path.join(common.GUESTS, "machine")
@@ -62,9 +65,9 @@ FIRMWARE = {
 }
 NAMES = {
     "aarch64-softmmu": ["exact", "registers", "untouched", "vcpus", "order", "privileges",
-                        "calls", "firmware"],
-    "riscv64-softmmu": ["exact", "registers", "untouched", "privileges", "firmware"],
-    "x86_64-softmmu": ["exact", "registers", "untouched", "privileges", "firmware"],
+                        "calls", "firmware", "kernel", "linux"],
+    "riscv64-softmmu": ["exact", "registers", "untouched", "privileges", "firmware", "linux"],
+    "x86_64-softmmu": ["exact", "registers", "untouched", "privileges", "firmware", "linux"],
 }
 # What the plugin reports and a recording does not have: the machine's own registers.
 NOT_RECORDED = {
@@ -240,12 +243,12 @@ def registers(tools, target):
     return done.stdout.strip()
 
 
-def untouched(tools, target):
-    """QEMU's log of exceptions and interrupts is the same, and what the machine prints."""
+def same_twice(tools, target, command, make_trace):
+    """Recorded and unrecorded: the console, the end, and QEMU's log of exceptions and
+    interrupts, which are the events of the trace.  make_trace: from more options of QEMU's."""
     with tempfile.TemporaryDirectory() as folder:
         logs = [os.path.join(folder, name) for name in ("plain", "recorded")]
-        trace, command, recorded = record(tools, target, ("--events", "exec,mem,int"),
-                                          ["-d", "int", "-D", logs[1]])
+        trace, recorded = make_trace(["-d", "int", "-D", logs[1]])
         done = subprocess.run([*command, "-d", "int", "-D", logs[0]], stdin=subprocess.DEVNULL,
                               capture_output=True, timeout=common.PATIENCE)
         if (done.stdout, done.returncode) != (recorded.stdout, recorded.status):
@@ -262,9 +265,40 @@ def untouched(tools, target):
     wrong, n = exceptions.difference(target, lines[0], events)
     if wrong or not n:
         raise Failure(wrong or "no exceptions in the trace")
+    return trace, recorded, "%d lines of -d int, %d exceptions" % (len(lines[0]), n)
+
+
+def untouched(tools, target):
+    def make_trace(more):
+        trace, _, recorded = record(tools, target, ("--events", "exec,mem,int"), more)
+        return trace, recorded
+
+    trace, _, said = same_twice(tools, target, command_of(tools, target), make_trace)
     names_of_vcpus(tools, trace)
     common.drop_file(trace)
-    return "%d lines of -d int, %d exceptions" % (len(lines[0]), n)
+    return said
+
+
+def boot(tools, target):
+    """The log of exceptions is in the order in which the vCPUs took them."""
+    path = os.path.join(tools.work, "linux-%s.ctr" % target)
+    command = [*linux.command(tools, target, CLOCK, "quiet"), "-smp", "2"]
+    trace, recorded, said = same_twice(
+        tools, target, command,
+        lambda more: (path, common.record(tools, path, [*command, *more],
+                                          options=("--events", "exec,int,ctx"))))
+    for text in (b"begin\r\n", b"  /bin/busybox", b"end\r\n", b"Power down"):
+        if text not in recorded.stdout:
+            raise Failure("the console has no %r: %r" % (text, recorded.stdout[-300:]))
+    done = subprocess.run([tools.program("tracesym"), "--functions", "--format", "json", "--kernel",
+                           "--kallsyms", linux.kernel(tools, target), trace],
+                          capture_output=True, text=True, check=True)
+    functions = {f["function"]: f for f in map(json.loads, done.stdout.splitlines())}
+    if functions["__schedule"]["calls"] < 100 or functions["start_kernel"]["calls"] != 1:
+        raise Failure("__schedule %r, start_kernel %r"
+                      % (functions["__schedule"], functions["start_kernel"]))
+    common.drop_file(trace)
+    return "%s, %d functions" % (said, len(functions))
 
 
 def names_of_vcpus(tools, trace):
@@ -411,14 +445,22 @@ def wait_for_end_of_window(tools, trace, recorder):
             return
 
 
-def firmware(tools, target, insns=400000):
-    """The first instructions of a machine's firmware.  The monitor ends the machine."""
+def firmware(tools, target):
     command = [os.path.join(tools.qemu_dir, "qemu-system-" + target.split("-")[0]),
                *CALM.split(), *FIRMWARE[target].split()]
     for path in (command[0], *(w for w in command if w.startswith("/usr/"))):
         if not os.path.exists(path):
             raise Skip("no " + path)
-    trace = os.path.join(tools.work, "firmware-%s.ctr" % target)
+    return begin(tools, target, command, 400000)
+
+
+def kernel(tools, target):
+    return begin(tools, target, linux.command(tools, target, CALM), 1200000)
+
+
+def begin(tools, target, command, insns):
+    """The first instructions of a machine.  The monitor ends it."""
+    trace = os.path.join(tools.work, "begin-%s.ctr" % target)
     recorder = subprocess.Popen([tools.program("cannoli-record"), "-q", "--control", "--events",
                                  "exec,mem,val", "--for-instructions", str(insns), "-o", trace, "--",
                                  *command],
@@ -441,4 +483,5 @@ def firmware(tools, target, insns=400000):
 
 
 RUN = {"exact": exact, "registers": registers, "untouched": untouched, "vcpus": vcpus, "order": order,
-       "privileges": privileges, "calls": calls, "firmware": firmware}
+       "privileges": privileges, "calls": calls, "firmware": firmware,
+       "kernel": kernel, "linux": boot}

@@ -4,15 +4,16 @@
  * (kernel/kallsyms.c, scripts/kallsyms.c): names are packed with a table of 256 tokens,
  * which is found by the tokens of the ten digits, and everything else by its place beside
  * that table.  Images of 64-bit little-endian kernels with relative addresses
- * (CONFIG_KALLSYMS_BASE_RELATIVE) of Linux 6.1, and since 6.4 (in between, other tables are
- * among these): Image of arm64 and riscv, bzImage of x86 packed with zstd, ELF.
+ * (CONFIG_KALLSYMS_BASE_RELATIVE) since Linux 6.1: Image of arm64 and riscv, bzImage of
+ * x86, ELF.
  */
 #include "symbols/jit_kernel.h"
 
 #include <elf.h>
 #include <stdlib.h>
 #include <string.h>
-#include <zstd.h>
+
+#include "symbols/kernel_unpack.h"
 
 #define TOKENS 256u
 #define MARKED 256u /* a marker has the place of each 256th name */
@@ -20,10 +21,6 @@
 #define MAX_FUNCTION_BYTES (UINT64_C(1) << 20)
 
 #define IMAGE_MAGIC 56u /* of arm64 and riscv */
-#define SETUP_MAGIC 0x202u
-#define SETUP_SECTORS 0x1f1u
-#define PAYLOAD_OFFSET 0x248u
-#define PAYLOAD_BYTES 0x24cu
 
 static uint32_t le32(const uint8_t *p)
 {
@@ -41,61 +38,15 @@ static size_t align8(size_t n)
     return (n + 7) & ~(size_t)7;
 }
 
-/* ------------------------------------------------------------------ unpacking */
-
-/* The kernel in a bzImage, NULL: none that can be unpacked, *why says why; or no memory. */
-static uint8_t *unpack(const uint8_t *p, size_t n, size_t *bytes, const char **why)
-{
-    size_t at = (size_t)(p[SETUP_SECTORS] ? p[SETUP_SECTORS] : 4) * 512 + 512, most, got;
-    uint8_t *out;
-
-    at += le32(p + PAYLOAD_OFFSET);
-    if (at > n || n - at < le32(p + PAYLOAD_BYTES)) {
-        *why = "its kernel is not whole";
-        return NULL;
-    }
-    n = le32(p + PAYLOAD_BYTES);
-    p += at;
-    if (n < 8 || le32(p) != 0xfd2fb528) {
-        *why = "its kernel is packed, but not with zstd: unpack it (extract-vmlinux)";
-        return NULL;
-    }
-    /* The last four bytes are the size of what is packed. */
-    most = le32(p + n - 4);
-    if (most > JIT_MAX_BYTES) {
-        *why = "its kernel is too large";
-        return NULL;
-    }
-    out = malloc(most + 1);
-    if (!out) {
-        *why = NULL;
-        return NULL;
-    }
-    got = ZSTD_findFrameCompressedSize(p, n - 4);
-    got = ZSTD_isError(got) ? got : ZSTD_decompress(out, most, p, got);
-    if (ZSTD_isError(got)) {
-        *why = "its kernel cannot be unpacked";
-        free(out);
-        return NULL;
-    }
-    *bytes = got;
-    return out;
-}
-
 static bool is_elf(const uint8_t *p, size_t n)
 {
     return n >= sizeof(Elf64_Ehdr) && !memcmp(p, ELFMAG, SELFMAG) &&
            p[EI_CLASS] == ELFCLASS64 && p[EI_DATA] == ELFDATA2LSB;
 }
 
-static bool is_setup(const uint8_t *p, size_t n)
-{
-    return n > PAYLOAD_BYTES + 4 && !memcmp(p + SETUP_MAGIC, "HdrS", 4);
-}
-
 bool jit_is_kernel(const uint8_t *p, size_t n)
 {
-    return is_elf(p, n) || is_setup(p, n) ||
+    return is_elf(p, n) || kernel_is_packed(p, n) ||
            (n > IMAGE_MAGIC + 4 && (!memcmp(p + IMAGE_MAGIC, "ARM\x64", 4) ||
                                     !memcmp(p + IMAGE_MAGIC, "RSC\x05", 4)));
 }
@@ -112,8 +63,9 @@ struct tables {
     uint32_t nr_names;
     size_t offsets;
     uint64_t base;
+    uint64_t start;  /* address of the image, 0: not known */
     bool percpu;     /* negative offsets count from base - 1 downwards */
-    uint64_t budget; /* names that may still be looked at to find where they begin */
+    uint64_t budget; /* names and markers that may still be looked at to find them */
 };
 
 /* The table whose tokens of the digits are at `digits'; false: none is. */
@@ -157,10 +109,9 @@ static bool find_tokens(struct tables *t, size_t digits)
     return true;
 }
 
-/* The markers end where the tokens begin. */
-static bool find_markers(struct tables *t)
+/* The markers that end at `at', or 4 bytes before. */
+static bool find_markers(struct tables *t, size_t at)
 {
-    size_t at = t->tokens;
     uint32_t next;
 
     at -= at >= 4 && !le32(t->p + at - 4) ? 4 : 0;
@@ -169,7 +120,8 @@ static bool find_markers(struct tables *t)
     }
     for (next = UINT32_MAX, t->nr_markers = 0; next; t->nr_markers++) {
         uint32_t v;
-        if (at < 4 || (v = le32(t->p + at - 4)) >= next) {
+        t->budget -= t->budget != 0;
+        if (at < 4 || !t->budget || (v = le32(t->p + at - 4)) >= next) {
             return false;
         }
         next = v;
@@ -231,6 +183,27 @@ static bool find_names(struct tables *t)
     return false;
 }
 
+/*
+ * The base of an image that relocates itself, as arm64's does, is only in its relocations
+ * (R_AARCH64_RELATIVE): the value for the place `at'.  The image begins at a multiple of
+ * 2 MiB, and of all places that this allows the base is closest to the begin.
+ */
+static void find_relocated_base(struct tables *t, size_t at)
+{
+    uint64_t least = t->n;
+
+    for (size_t i = 0; i + sizeof(Elf64_Rela) <= t->n; i += 8) {
+        uint64_t start = le64(t->p + i) - at, value = le64(t->p + i + 16);
+
+        if (le64(t->p + i + 8) == R_AARCH64_RELATIVE && start >> 63 &&
+            start % (UINT64_C(2) << 20) == 0 && value - start < least) {
+            least = value - start;
+            t->start = start;
+            t->base = value;
+        }
+    }
+}
+
 /* Whether the offsets of the names, which are sorted by address, can be at `at'. */
 static bool offsets_fit(struct tables *t, size_t at, size_t base)
 {
@@ -256,6 +229,9 @@ static bool offsets_fit(struct tables *t, size_t at, size_t base)
     }
     t->offsets = at;
     t->base = le64(t->p + base);
+    if (!t->base) {
+        find_relocated_base(t, base);
+    }
     return before != 0;
 }
 
@@ -269,14 +245,34 @@ static bool find_offsets(struct tables *t)
            (number >= bytes + 8 && offsets_fit(t, number - 8 - bytes, number - 8));
 }
 
+/* The markers, and before them the names, end at `end'. */
+static bool find_all(struct tables *t, size_t end)
+{
+    return find_markers(t, end) && find_names(t) && find_offsets(t);
+}
+
+/*
+ * From 6.2 to 6.3, and in updates of 6.1, a table of 3 bytes for each name is between the
+ * markers and the tokens.
+ */
+static bool find_before_seqs(struct tables *t)
+{
+    for (size_t at = t->tokens; at >= 8 && t->budget; at -= 8) {
+        if (find_all(t, at) && t->tokens - at - 3 * (size_t)t->nr_names < 8) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static bool find_tables(struct tables *t)
 {
     static const char digits[] = "0\0001\0002\0003\0004\0005\0006\0007\0008\0009";
     const uint8_t *p = t->p, *end = p + t->n;
 
     while ((p = memmem(p, (size_t)(end - p), digits, sizeof(digits))) != NULL) {
-        if (find_tokens(t, (size_t)(p - t->p)) && find_markers(t) && find_names(t) &&
-            find_offsets(t)) {
+        if (find_tokens(t, (size_t)(p - t->p)) &&
+            (find_all(t, t->tokens) || find_before_seqs(t))) {
             return true;
         }
         p++;
@@ -392,8 +388,8 @@ bool jit_parse_kernel(struct jit_code *c, struct jit_kernel *k, const uint8_t *p
     uint64_t text;
 
     *k = (struct jit_kernel){.p = p, .n = n};
-    if (is_setup(p, n)) {
-        k->own = unpack(p, n, &k->n, &why);
+    if (kernel_is_packed(p, n)) {
+        k->own = kernel_unpack(p, n, &k->n, &why);
         k->p = k->own;
         if (!k->own) {
             jit_bad(c, 0, why ? why : "no memory");
@@ -410,8 +406,9 @@ bool jit_parse_kernel(struct jit_code *c, struct jit_kernel *k, const uint8_t *p
     }
     if (is_elf(k->p, k->n)) {
         elf_segments(k);
-    } else if (text) {
-        k->segment[k->nr_segments++] = (struct jit_segment){text, k->p, k->n};
+    } else if (t.start || text) {
+        k->segment[k->nr_segments++] =
+            (struct jit_segment){t.start ? t.start : text, k->p, k->n};
     }
     return true;
 }

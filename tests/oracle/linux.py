@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: MIT
+"""Machines that boot Debian's kernel to a shell, which does some work and switches them off.
+
+scripts/sysroot.sh fetches kernels and busybox (build/sysroot/linux).  Nothing of them is
+changed: an archive of two files is the root file system.
+"""
+import collections
+import glob
+import os
+
+from common import Skip
+
+INIT = """#!/bin/sh
+mount -t proc proc /proc
+mount -t sysfs sysfs /sys
+mount -t devtmpfs dev /dev
+echo begin
+ls -R /sys | wc -l
+sha256sum /bin/busybox
+i=0
+while [ $i -lt 40 ]; do
+    (echo $i | sha256sum >/dev/null) &
+    i=$((i + 1))
+done
+wait
+cat /proc/interrupts /proc/uptime
+echo "end"
+poweroff -f
+"""
+Linux = collections.namedtuple("Linux", "arch options console")
+LINUX = {
+    "aarch64-softmmu": Linux("arm64", "-M virt,dtb-randomness=off -cpu cortex-a57 -m 256", "ttyAMA0"),
+    "riscv64-softmmu": Linux("riscv64", "-M virt -m 256 -seed 1 -bios "
+                             "/usr/lib/riscv64-linux-gnu/opensbi/generic/fw_dynamic.elf", "ttyS0"),
+    "x86_64-softmmu": Linux("amd64", "-M pc,vmport=off -global apic.vapic=off -vga none -m 256 "
+                            "-bios /usr/share/seabios/bios-256k.bin -L /usr/share/qemu", "ttyS0"),
+}
+
+
+def cpio(files):
+    """An archive as the kernel unpacks it: (name, mode, content)."""
+    out = b""
+    for i, (name, mode, data) in enumerate([*files, ("TRAILER!!!", 0, b"")]):
+        fields = (i + 1, mode, 0, 0, 1, 0, len(data), 0, 0, 0, 0, len(name) + 1, 0)
+        out += b"070701" + b"".join(b"%08x" % n for n in fields) + name.encode() + b"\0"
+        out += b"\0" * (-len(out) % 4) + data
+        out += b"\0" * (-len(out) % 4)
+    return out
+
+
+def root(busybox, init):
+    folders = [(name, 0o40755, b"") for name in ("bin", "proc", "sys", "dev")]
+    links = [("bin/" + name, 0o120777, b"busybox")
+             for name in ("sh", "mount", "ls", "wc", "sha256sum", "cat", "poweroff")]
+    return cpio([*folders, ("dev/console", 0o20600, b""), ("bin/busybox", 0o100755, busybox),
+                 ("init", 0o100755, init.encode()), *links])
+
+
+def kernel(tools, target):
+    top = os.environ.get("CANNOLI_SYSROOT_DIR", os.path.join(tools.build, "sysroot"))
+    folder = os.path.join(top, "linux", LINUX[target].arch, "boot")
+    kernels = glob.glob(os.path.join(folder, "vmlinu[xz]-*"))
+    if not kernels:
+        raise Skip("no kernel in " + folder)
+    return kernels[0]
+
+
+def command(tools, target, clock, append=""):
+    """QEMU's arguments; the initial file system is in tools.work."""
+    m = LINUX[target]
+    image = kernel(tools, target)
+    busybox = os.path.join(os.path.dirname(image), "..", "bin", "busybox")
+    qemu = os.path.join(tools.qemu_dir, "qemu-system-" + target.split("-")[0])
+    words = m.options.split()
+    for path in [qemu, busybox, *(w for w in words if w.startswith("/"))]:
+        if not os.path.exists(path):
+            raise Skip("no " + path)
+    with open(busybox, "rb") as f:
+        archive = root(f.read(), INIT)
+    initrd = os.path.join(tools.work, "linux-%s.cpio" % target)
+    with open(initrd, "wb") as f:
+        f.write(archive)
+    return [qemu, *words, *clock.split(), "-kernel", image, "-initrd", initrd, "-append",
+            "console=%s nokaslr panic=-1 %s" % (m.console, append)]
