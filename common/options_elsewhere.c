@@ -16,6 +16,7 @@ static const struct {
     {"basenames", "tracesym has"},
     {"bbv", "tracesym has"},
     {"bbv-pcs", "tracesym has"},
+    {"by-task", "tracesym has"},
     {"by-thread", "tracesym has"},
     {"callers-of", "tracesym has"},
     {"calls", "tracesym has"},

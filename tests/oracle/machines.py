@@ -297,8 +297,32 @@ def boot(tools, target):
     if functions["__schedule"]["calls"] < 100 or functions["start_kernel"]["calls"] != 1:
         raise Failure("__schedule %r, start_kernel %r"
                       % (functions["__schedule"], functions["start_kernel"]))
+    if target == "aarch64-softmmu":
+        said += ", " + tasks(tools, target, trace)
     common.drop_file(trace)
     return "%s, %d functions" % (said, len(functions))
+
+
+def tasks(tools, target, trace):
+    """Trees by task: as many instructions as between the kernel's changes of the id; where
+    tasks begin."""
+    done = subprocess.run([tools.program("tracesym"), "--calls", "--by-task", "--format", "json",
+                           "--kallsyms", linux.kernel(tools, target), trace],
+                          capture_output=True, text=True, check=True)
+    nodes = {n["node"]: n for n in map(json.loads, done.stdout.splitlines())}
+    seen = {n["function"]: n["inclusive"] for n in nodes.values() if n["parent"] is None}
+    info = subprocess.run([tools.program("tracedump"), "--info", "--json", trace],
+                          capture_output=True, text=True, check=True)
+    for c in json.loads(info.stdout)["contexts"]:
+        name = "task %d" % c["id"]
+        if c["id"] and seen[name] != c["instructions"]:
+            raise Failure("%s: %d instructions, %d by its id" % (name, seen[name], c["instructions"]))
+    for function, caller in (("kthread", "ret_from_fork"), ("do_idle", "cpu_startup_entry"),
+                             ("el0_svc", "el0t_64_sync_handler")):
+        callers = {nodes[n["parent"]]["function"] for n in nodes.values() if n["function"] == function}
+        if callers != {caller}:
+            raise Failure("%s is called by %r" % (function, callers))
+    return "%d tasks" % len(seen)
 
 
 def names_of_vcpus(tools, trace):

@@ -12,7 +12,8 @@
  * frame of the function that it lands in.  A stack that a switch of coroutines left is
  * kept, and resumes when a branch goes to a return address on it; it replaces the
  * function that switched.  A process made by fork begins with its parent's stack, a
- * thread with an empty one.  A branch that matches nothing replaces the function on top;
+ * thread with an empty one.  Tasks of a machine have stacks of their own if CONTEXT events
+ * have ids: the vCPUs switch between these.  A branch that matches nothing replaces the function on top;
  * later branches correct the stack.  However wrong a guess is, each instruction counts in
  * exactly one node, once.
  *
@@ -124,6 +125,8 @@ struct calltree {
     struct cost total;
     uint64_t unmatched; /* branches that matched nothing */
     uint32_t max_depth;
+    uint32_t nr_tasks; /* of a machine: that had an id; 0 if tasks had no stacks of their
+                          own */
     /* Only in trees that graph.h derives from others: */
     bool selected; /* the tree is a part of another, whose totals are `all' */
     struct cost all, older_all;
@@ -161,6 +164,9 @@ struct calltree_options {
     bool lines;
     bool separate_threads; /* else all threads of a process have one tree under one root:
                               threads[] then has one entry per process */
+    bool
+        by_task; /* each task of a machine has a tree of its own, where CONTEXT events have
+                     ids; else all have one */
     bool quiet;
     uint32_t max_nodes; /* 0: 512 Ki (120 bytes each); beyond it new nodes count in their
                            caller */

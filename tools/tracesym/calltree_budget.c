@@ -45,6 +45,13 @@ static void drop_oldest_fork(struct fold *f)
     fold_drop_fork(f, at);
 }
 
+void fold_hold(struct fold *f, const struct task *k, bool stored)
+{
+    uint64_t n = count(&k->stack) + park_frames(k->parked);
+
+    f->held += stored ? n : -n;
+}
+
 static bool over(const struct fold *f, const struct thread_state *t)
 {
     return f->held - count(&t->stack) > ENOUGH;
@@ -85,6 +92,10 @@ static void drop_stacks(struct fold *f, struct thread_state *t)
 
     while (f->forks && over(f, t)) {
         drop_oldest_fork(f);
+    }
+    for (uint32_t i = 0; i < f->nr_tasks && over(f, t); i++) {
+        fold_hold(f, &f->tasks[i], false);
+        task_drop(&f->tasks[i]);
     }
     for (uint32_t i = 0; i < f->nr_threads && over(f, t); i++) {
         drop_parked(f, &f->threads[i]);

@@ -84,6 +84,7 @@ int digest_os(struct digest *d, struct ctr_job *job, const struct ctr_os_event *
     struct ctr_thread_event thread;
     struct ctr_interrupt interrupt;
     struct ctr_intret intret;
+    struct ctr_context context;
     struct ctr_signal sig;
     uint64_t pc;
     int ret = 0;
@@ -123,6 +124,12 @@ int digest_os(struct digest *d, struct ctr_job *job, const struct ctr_os_event *
             return 0;
         }
         ret = on_sigreturn(d, intret.pc);
+        break;
+    case CTR_EVENT_CONTEXT:
+        if (ctr_parse_context(e, &context)) {
+            return 0;
+        }
+        ret = digest_emit_type(d, EV_TASK, (uint32_t)context.id);
         break;
     case CTR_EVENT_GATE:
     case CTR_EVENT_SELECT:

@@ -18,6 +18,7 @@ int fold_init(struct fold *f, struct calltree *t, struct code *c,
 
     ctr_trace_info(t->trace, &info);
     *f = (struct fold){.tree = t, .code = c, .opt = opt};
+    f->has_tasks = fold_has_tasks(t->trace, opt);
     f->max_nodes = opt->max_nodes ? opt->max_nodes : 512u << 10;
     f->nr_buckets = 4096;
     f->buckets = calloc(f->nr_buckets, sizeof(*f->buckets));
@@ -42,6 +43,7 @@ void fold_fini(struct fold *f)
     while (f->forks) {
         fold_drop_fork(f, &f->forks);
     }
+    fold_tasks_fini(f);
     free(f->threads);
     free(f->more);
     free(f->fns);
@@ -128,36 +130,13 @@ static struct stack *inherited(struct fold *f, const struct ctr_thread *thread)
 
 static int begin(struct fold *f, struct thread_state *t, const struct ctr_thread *thread)
 {
-    struct calltree *tree = f->tree;
-    uint32_t index = f->opt->separate_threads ? thread->index : thread->process;
-    struct fn *fn = code_numbered(f->code, FN_THREAD, index);
     struct stack *from = NULL;
     int ret;
 
-    if (!fn) {
-        return -CTR_E_NOMEM;
-    }
     t->begun = true;
     t->process = thread->process;
-    if (!fold_grow(&f->roots, &f->nr_roots, index + 1, sizeof(*f->roots))) {
-        return -CTR_E_NOMEM;
-    }
-    if (fn->index == SYM_NONE) {
-        struct calltree_thread *v =
-            realloc(tree->threads, (tree->nr_threads + 1) * sizeof(*v));
-        if (!v) {
-            return -CTR_E_NOMEM;
-        }
-        tree->threads = v;
-        f->roots[index] = fold_child(f, SYM_NONE, fn, 0);
-        v[tree->nr_threads++] =
-            (struct calltree_thread){.thread = thread->index, .root = f->roots[index]};
-        if (f->roots[index] == SYM_NONE) {
-            return -CTR_E_NOMEM;
-        }
-    }
-    t->root = f->roots[index];
-    ret = fold_push(f, t, fn, 0, 0, false);
+    ret = f->has_tasks ? fold_first_task(f, t) : 0;
+    ret = ret ? ret : fold_root(f, t);
     if (thread->pid == thread->tid) {
         from = inherited(f, thread);
     }
@@ -335,6 +314,9 @@ static int on_event(struct fold *f, struct thread_state *t, const struct ev *e,
         t->last = (struct ev){.leave = LEAVE_LAND, .cond = true};
         t->gap = t->ordinal;
         return 0;
+    case EV_TASK:
+        ret = fold_switch(f, t, e->number);
+        break;
     case EV_EXEC:
         ret = fold_pop_to(f, t, 1);
         park_free(t->parked);

@@ -157,6 +157,12 @@ int fold_land(struct fold *f, struct thread_state *t, enum leave leave,
             return pop_frames(f, t, e, at);
         }
     }
+    if (t->young && leave == LEAVE_RETURN) {
+        /* The switch to a new task returns to where that begins. */
+        t->young = false;
+        fn = e->entry ? e->entry : code_enter(f->code, e->range, e->vaddr);
+        return fn ? fold_begin_uncalled(f, t, e, fn, 1) : -CTR_E_NOMEM;
+    }
     if (same && !first) {
         return 0;
     }

@@ -196,3 +196,12 @@ void park_free(struct park *p)
         free(p);
     }
 }
+
+void task_drop(struct task *k)
+{
+    free(k->stack.v);
+    park_free(k->parked);
+    k->stack = (struct stack){NULL, 0, 0};
+    k->parked = NULL;
+    k->signals = 0;
+}

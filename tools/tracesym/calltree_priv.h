@@ -10,6 +10,7 @@
  *   fold     in recorded order: the thread's stack, the whole tree (calltree_fold.c,
  *            calltree_stack.c; calltree_land.c: branches to no return address;
  *            calltree_park.c: stacks left by a switch of coroutines;
+ *            calltree_task.c: stacks of a machine's tasks;
  *            calltree_budget.c: the limit of stored frames)
  *   lines    the cost of each address, if requested (calltree_lines.c)
  *   sum      the final result (calltree_sum.c)
@@ -222,6 +223,7 @@ enum ev_type {
     EV_EXEC,
     EV_NAME,
     EV_GAP,    /* recording was switched on or off */
+    EV_TASK,   /* the kernel switches to task `number' */
     EV_FORK,   /* a system call begins that may make a process */
     EV_FORKED, /* it made one: number is its thread */
     EV_THREAD_END,
@@ -354,6 +356,8 @@ struct thread_state {
     struct stack forking; /* the stack when a forking system call began */
     uint32_t process, root;
     uint32_t signals; /* signal frames on the stack */
+    uint32_t task;    /* fold.tasks: whose stack it is */
+    bool young;       /* that has not run before: it begins with a return */
     uint64_t held;    /* this thread's share of fold.held */
     uint64_t credit;  /* frames that unsuccessful searches may check */
     uint64_t ordinal, time_ns;
@@ -361,6 +365,19 @@ struct thread_state {
     uint64_t gap;             /* the ordinal when recording was last switched on or off */
     bool begun;
 };
+
+/* The stack of a task that does not run. */
+struct task {
+    uint32_t id;     /* as of ctr_context; 0: of vCPU `thread', when it is idle */
+    uint32_t thread; /* where it was first */
+    uint32_t chain;
+    uint32_t signals;
+    struct stack stack;
+    struct park *parked;
+};
+
+/* calltree_park.c: frees its stacks. */
+void task_drop(struct task *k);
 
 /* A node's further fields. */
 struct node_more {
@@ -390,9 +407,13 @@ struct fold {
     uint32_t *roots; /* node by process; SYM_NONE: none */
     uint32_t nr_roots;
     struct fork_stack *forks; /* the youngest first */
-    uint64_t held;            /* frames that memory is allocated for, in all stacks */
-    bool ended;               /* only frames that are still open are left */
-    int result;               /* returned by span */
+    bool has_tasks;           /* CONTEXT events say which task a vCPU runs */
+    struct task *tasks;
+    uint32_t nr_tasks, cap_tasks;
+    uint32_t *task_buckets;
+    uint64_t held; /* frames that memory is allocated for, in all stacks */
+    bool ended;    /* only frames that are still open are left */
+    int result;    /* returned by span */
 };
 
 int fold_init(struct fold *f, struct calltree *t, struct code *c,
@@ -416,6 +437,16 @@ bool fold_grow(void *v, uint32_t *cap, uint32_t n, size_t size);
 bool fold_room(struct thread_state *t);
 /* Drops the older half of a stack, except the root. */
 void fold_forget(struct thread_state *t);
+/* Puts a root on an empty stack: of the process, the thread or the task. */
+int fold_root(struct fold *f, struct thread_state *t);
+/* calltree_task.c: whether tasks have stacks of their own; a thread begins; it switches
+ * to a task. */
+bool fold_has_tasks(const struct ctr_trace *tr, const struct calltree_options *opt);
+int fold_first_task(struct fold *f, struct thread_state *t);
+int fold_switch(struct fold *f, struct thread_state *t, uint32_t id);
+void fold_tasks_fini(struct fold *f);
+/* calltree_budget.c: a task's stack begins, or ends, to be stored. */
+void fold_hold(struct fold *f, const struct task *k, bool stored);
 /* calltree_budget.c: call it when a thread's stacks have changed; keeps the frames of all
  * stacks bounded.  Code that adds a fork counts its frames in fold.held. */
 void fold_budget(struct fold *f, struct thread_state *t);

@@ -277,6 +277,39 @@ int fold_push(struct fold *f, struct thread_state *t, struct fn *fn, uint64_t re
     return 0;
 }
 
+int fold_root(struct fold *f, struct thread_state *t)
+{
+    struct calltree *tree = f->tree;
+    uint32_t thread = (uint32_t)(t - f->threads);
+    uint32_t index = f->opt->separate_threads          ? thread
+                     : f->opt->by_task && f->has_tasks ? t->task
+                                                       : t->process;
+    struct fn *fn = code_numbered(f->code, FN_THREAD, index);
+
+    if (!fn) {
+        return -CTR_E_NOMEM;
+    }
+    if (!fold_grow(&f->roots, &f->nr_roots, index + 1, sizeof(*f->roots))) {
+        return -CTR_E_NOMEM;
+    }
+    if (fn->index == SYM_NONE) {
+        struct calltree_thread *v =
+            realloc(tree->threads, (tree->nr_threads + 1) * sizeof(*v));
+        if (!v) {
+            return -CTR_E_NOMEM;
+        }
+        tree->threads = v;
+        f->roots[index] = fold_child(f, SYM_NONE, fn, 0);
+        v[tree->nr_threads++] =
+            (struct calltree_thread){.thread = thread, .root = f->roots[index]};
+        if (f->roots[index] == SYM_NONE) {
+            return -CTR_E_NOMEM;
+        }
+    }
+    t->root = f->roots[index];
+    return fold_push(f, t, fn, 0, 0, false);
+}
+
 int fold_replace(struct fold *f, struct thread_state *t, struct fn *fn, bool entered)
 {
     struct frame *fr = &t->stack.v[t->stack.n - 1];

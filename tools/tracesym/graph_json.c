@@ -73,11 +73,11 @@ static bool write_line(struct textbuf *b, FILE *out)
 }
 
 /* "thread": the only root of the tree, and its ids if it is one thread. */
-static bool add_thread(struct textbuf *b, const struct calltree *t)
+static bool add_thread(struct textbuf *b, const struct calltree *t, bool by_task)
 {
     const char *name = graph_thread_name(t, 0);
     const struct ctr_thread *th =
-        t->older ? NULL : ctr_trace_thread(t->trace, t->threads[0].thread);
+        t->older || by_task ? NULL : ctr_trace_thread(t->trace, t->threads[0].thread);
     bool ok = textbuf_printf(b, "\"thread\": ") &&
               textbuf_json_string(b, name, strlen(name)) && textbuf_printf(b, ", ");
 
@@ -96,7 +96,8 @@ static bool write_functions(const struct calltree *t, const struct graph_options
         return false;
     }
     for (size_t i = 0; ok && i < n; i++) {
-        ok = textbuf_printf(b, "{") && (!opt->by_thread || add_thread(b, t)) &&
+        ok = textbuf_printf(b, "{") &&
+             (!opt->by_thread || add_thread(b, t, opt->by_task)) &&
              add_function(b, list[i]) &&
              add_costs(b, "", graph_has_accesses(t), list[i]->calls, &list[i]->self,
                        &list[i]->inclusive) &&

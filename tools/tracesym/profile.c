@@ -157,6 +157,11 @@ static int check_cost(const struct calltree *t, const struct profile_options *op
     const char *without = without_accesses(t->trace, opt);
     enum graph_cost cost = opt->graph.cost;
 
+    if (opt->tree.by_task && !t->nr_tasks) {
+        tool_error(PROG, "%s: --by-task: the trace does not say which task ran",
+                   opt->path);
+        return TOOL_NOTHING;
+    }
     if (!count_of(t, GRAPH_INSNS)) {
         return nothing_ran(PROG, opt->path, t->trace, &opt->tree.filter);
     }

@@ -50,6 +50,7 @@ enum {
     OPT_DEPTH,
     OPT_FULL_NAMES,
     OPT_BY_THREAD,
+    OPT_BY_TASK,
     OPT_NO_ACCESSES,
     OPT_MIN_SPAN,
     OPT_INVERTED,
@@ -118,6 +119,8 @@ static const struct tool_option option_table[] = {
      "chrome: leave out calls of less than N instructions"},
     {OPT_FULL_NAMES, "full-names", NULL, "do not shorten names"},
     {OPT_BY_THREAD, "by-thread", NULL, "each thread separately"},
+    {OPT_BY_TASK, "by-task", NULL,
+     "of a machine: each task of its Linux separately (arm64)"},
     {OPT_NO_ACCESSES, "no-accesses", NULL, "do not count accesses, which is faster"},
     {0, NULL, NULL, "Basic-block vectors"},
     {OPT_BBV_PCS, "bbv-pcs", "FILE", "write address and function of each block to FILE"},
@@ -209,6 +212,9 @@ static bool parse_profile(struct command_line *c, int key, const char *arg)
         return true;
     case OPT_BY_THREAD:
         p->tree.separate_threads = true;
+        return true;
+    case OPT_BY_TASK:
+        p->tree.by_task = true;
         return true;
     case OPT_INVERTED:
         p->graph.inverted = true;
@@ -313,6 +319,7 @@ static void note_mode(struct command_line *c, int key)
     case OPT_MIN_SPAN:
     case OPT_FULL_NAMES:
     case OPT_BY_THREAD:
+    case OPT_BY_TASK:
     case OPT_NO_ACCESSES:
     case OPT_INVERTED:
     case OPT_ICICLE:
@@ -394,6 +401,12 @@ static int check_derived(const struct command_line *c, struct tool_options *o,
     }
     if (c->profile.graph.icicle && format != GRAPH_SVG) {
         return tool_usage_error(PROG, "--icicle is for the format svg only");
+    }
+    if (c->profile.tree.by_task &&
+        (c->profile.tree.separate_threads || format == GRAPH_CHROME)) {
+        return tool_usage_error(PROG, "--by-task is not for %s",
+                                format == GRAPH_CHROME ? "the format chrome"
+                                                       : "--by-thread");
     }
     if (c->older.path && !strcmp(c->older.path, "-") && !strcmp(c->dump.opt.path, "-")) {
         return tool_usage_error(PROG, "standard input cannot be both traces");
@@ -540,7 +553,9 @@ static void finish_profile(struct command_line *c)
 
     p->path = c->dump.opt.path;
     p->graph.functions = c->mode == MODE_FUNCTIONS;
-    p->graph.by_thread = p->graph.functions && p->tree.separate_threads;
+    p->graph.by_thread =
+        p->graph.functions && (p->tree.separate_threads || p->tree.by_task);
+    p->graph.by_task = p->tree.by_task;
     p->graph.format = c->dump.opt.json ? GRAPH_JSON : p->graph.format;
     p->graph.max_depth = (uint32_t)c->depth;
     p->graph.color = c->dump.opt.color;

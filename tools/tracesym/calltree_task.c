@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The stacks of a machine's tasks: a CONTEXT event with another id is where the kernel
+ * switches from one to another (Linux on arm64 writes the pid there right before it
+ * changes the stack).  What a vCPU does from there on belongs to the other task's stack.
+ */
+#include "calltree_priv.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define BUCKETS 4096u
+
+bool fold_has_tasks(const struct ctr_trace *tr, const struct calltree_options *opt)
+{
+    struct ctr_info info;
+
+    ctr_trace_info(tr, &info);
+    /* Spans and open frames are of a thread, and have its ordinals. */
+    return info.machine && info.events & CTR_HAS_CTX && !opt->span && !opt->open &&
+           !opt->separate_threads;
+}
+
+/* The task's number; SYM_NONE: no memory. */
+static uint32_t task_of(struct fold *f, uint32_t id, uint32_t thread)
+{
+    uint32_t *head, n;
+
+    if (!f->task_buckets &&
+        !(f->task_buckets = calloc(BUCKETS, sizeof(*f->task_buckets)))) {
+        return SYM_NONE;
+    }
+    head = &f->task_buckets[(id ? id : thread) % BUCKETS];
+    for (n = *head; n; n = f->tasks[n - 1].chain) {
+        const struct task *k = &f->tasks[n - 1];
+        if (k->id == id && (id || k->thread == thread)) {
+            return n - 1;
+        }
+    }
+    if (!fold_grow(&f->tasks, &f->cap_tasks, f->nr_tasks + 1, sizeof(*f->tasks))) {
+        return SYM_NONE;
+    }
+    f->tasks[f->nr_tasks] = (struct task){.id = id, .thread = thread, .chain = *head};
+    *head = ++f->nr_tasks;
+    f->tree->nr_tasks += id != 0;
+    return f->nr_tasks - 1;
+}
+
+int fold_first_task(struct fold *f, struct thread_state *t)
+{
+    t->task = task_of(f, 0, (uint32_t)(t - f->threads));
+    return t->task == SYM_NONE ? -CTR_E_NOMEM : 0;
+}
+
+int fold_switch(struct fold *f, struct thread_state *t, uint32_t id)
+{
+    uint32_t to = task_of(f, id, (uint32_t)(t - f->threads));
+    struct task *from, *k;
+
+    if (to == SYM_NONE) {
+        return -CTR_E_NOMEM;
+    }
+    if (to == t->task) {
+        return 0;
+    }
+    from = &f->tasks[t->task];
+    k = &f->tasks[to];
+    from->stack = t->stack;
+    from->parked = t->parked;
+    from->signals = t->signals;
+    stack_fit(&from->stack);
+    fold_hold(f, from, true);
+    fold_hold(f, k, false);
+    t->stack = k->stack;
+    t->parked = k->parked;
+    t->signals = k->signals;
+    k->stack = (struct stack){NULL, 0, 0};
+    k->parked = NULL;
+    t->task = to;
+    t->young = !t->stack.n;
+    return t->stack.n ? 0 : fold_root(f, t);
+}
+
+void fold_tasks_fini(struct fold *f)
+{
+    for (uint32_t i = 0; i < f->nr_tasks; i++) {
+        task_drop(&f->tasks[i]);
+    }
+    free(f->tasks);
+    free(f->task_buckets);
+}
