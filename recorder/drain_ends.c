@@ -139,6 +139,7 @@ static int recover_tail(struct drain *d, uint32_t pipe, uint64_t now)
     const struct mempipe_pipe *p = &d->host->pipes[pipe];
     struct slot *s = &d->slots[pipe];
     struct job_segment seg = {.end_ns = now, .seq = s->next_seq};
+    uint64_t stopped;
     int err = 0;
 
     if (!find_live_buffer(d, pipe, &seg.buffer)) {
@@ -153,7 +154,12 @@ static int recover_tail(struct drain *d, uint32_t pipe, uint64_t now)
     if (seg.start_ns < s->thread->start_ns || seg.start_ns > now) {
         seg.start_ns = now; /* overwritten by the guest */
     }
+    stopped = __atomic_load_n(&d->host->buffers[seg.buffer].end_ns, __ATOMIC_RELAXED);
+    if (drain_is_ordered(d) && stopped > seg.start_ns && stopped < now) {
+        seg.end_ns = stopped; /* if it has not run since, as a rule */
+    }
     if (__atomic_load_n(&p->running, __ATOMIC_RELAXED)) {
+        seg.end_ns = now;
         seg.flags |= CTR_SEGMENT_UNSURE;
         s->thread->incomplete = true;
         mempipe_host_measure(d->host, seg.buffer, &seg.words, &seg.units);

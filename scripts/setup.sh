@@ -79,8 +79,9 @@ PACKAGES=(gcc libc6-dev cmake ninja-build pkg-config
     liblz4-dev liblzma-dev
     patch xz-utils flex bison python3-venv python3-distlib libglib2.0-dev zlib1g-dev
     ${TESTS:+libcmocka-dev})
-# System emulators have devices that describe themselves, and networks.
-case ,$TARGETS, in *-softmmu,*) PACKAGES+=(libfdt-dev libslirp-dev) ;; esac
+# System emulators have devices that describe themselves, networks and displays (without
+# pixman mips machines do not start).
+case ,$TARGETS, in *-softmmu,*) PACKAGES+=(libfdt-dev libslirp-dev libpixman-1-dev) ;; esac
 # What tests need whatever the target; the last four are for the target `lint'.
 TEST_PACKAGES=(zstd clang git strace gdb lcov elfutils dwz llvm g++
     zsh fish clang-format-19 shellcheck flake8 mandoc)

@@ -355,6 +355,11 @@ enum ctr_event_type {
      *   riscv    cause without its top bit    0                stval, mtval
      *   x86      vector; CTR_INT_SYSCALL,     error code       CR2
      *            CTR_INT_SYSENTER, CTR_INT_SMI
+     *   mips     ExcCode of Cause; ASYNC:     0                BadVAddr
+     *            interrupt line
+     *   ppc      offset of the vector         DSISR            DAR
+     *   s390x    program interruption code,   0                0
+     *            TRAP: number of SVC
      *   others   QEMU's exception_index;      0                0
      *            ASYNC: CTR_INT_UNKNOWN
      */

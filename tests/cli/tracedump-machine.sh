@@ -4,7 +4,7 @@
 . "$SRC/tests/cli/libtracedump.sh"
 dump="$BIN/tracedump"
 
-for name in aarch64 m riscv64 x86_64 sparc; do
+for name in aarch64 m riscv64 x86_64 mips ppc64 s390x sparc; do
     "$TOOLS/mktrace" machine $name $name.ctr || exit 1
     run 0 "$dump" --no-disas $name.ctr
     silent

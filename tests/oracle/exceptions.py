@@ -87,7 +87,71 @@ def event_of_x86(e):
             None if requested else int(e["pc"], 16), int(e["addr"], 16) if "addr" in e else None)
 
 
-READERS = {"aarch64-softmmu": (of_aarch64, event_of_aarch64),
+S390X = re.compile(r"s390_cpu_do_interrupt: (-?\d+) at psw=\w+:(\w+)|"
+                   r"do_program_interrupt: code=0x(\w+) ilen=\d psw: \w+ (\w+)")
+
+
+def of_s390x(lines):
+    """(class, code, from)"""
+    for line in lines:
+        m = S390X.match(line)
+        if m and m[3]:
+            yield ("program", int(m[3], 16) & 0xff, int(m[4], 16))
+        elif m and m[1] == "2":
+            yield ("svc", None, None)
+        elif m and m[1] != "3":
+            yield ("interrupt", None, int(m[2], 16))
+
+
+def event_of_s390x(e):
+    if e["op"] == "return":
+        return None
+    if e.get("async"):
+        return ("interrupt", None, int(e["pc"], 16))
+    return ("svc", None, None) if e.get("trap") else ("program", e["number"] & 0xff, int(e["pc"], 16))
+
+
+MIPS = re.compile(r"mips_cpu_do_interrupt: PC \w+ EPC (\w+) cause (\d+)")
+
+
+def of_mips(lines):
+    """(ExcCode, EPC); interrupts are not in the log"""
+    for line in lines:
+        m = MIPS.match(line)
+        if m:
+            yield int(m[2]), int(m[1], 16)
+
+
+def event_of_mips(e):
+    return None if e["op"] == "return" or e.get("async") else (e["number"], int(e["pc"], 16))
+
+
+PPC = re.compile(r"Raise exception at (\w+) => (\w+) \(\d+\)")
+VECTORS = {"MCHECK": 0x200, "DSI": 0x300, "DSEG": 0x380, "ISI": 0x400, "ISEG": 0x480,
+           "EXTERNAL": 0x500, "ALIGN": 0x600, "PROGRAM": 0x700, "FPU": 0x800, "DECR": 0x900,
+           "SYSCALL": 0xc00, "TRACE": 0xd00, "VPU": 0xf20, "VSXU": 0xf40, "FU": 0xf60,
+           "SYSCALL_VECTORED": 0x3000, "SDOOR": 0xa00, "SDOOR_HV": 0xa00}
+
+
+def of_ppc(lines):
+    """(vector, where it was)"""
+    for line in lines:
+        m = PPC.match(line)
+        if m:
+            yield VECTORS[m[2]], int(m[1], 16)
+
+
+def event_of_ppc(e):
+    if e["op"] == "return":
+        return None
+    return e["number"], int(e["pc"], 16) - (4 if e.get("trap") else 0)
+
+
+READERS = {"s390x-softmmu": (of_s390x, event_of_s390x),
+           "mipsel-softmmu": (of_mips, event_of_mips), "mips64el-softmmu": (of_mips, event_of_mips),
+           "ppc64-softmmu": (of_ppc, event_of_ppc),
+           "i386-softmmu": (of_x86, event_of_x86),
+           "aarch64-softmmu": (of_aarch64, event_of_aarch64),
            "riscv64-softmmu": (of_riscv, event_of_riscv),
            "x86_64-softmmu": (of_x86, event_of_x86)}
 

@@ -27,9 +27,17 @@ cat /proc/interrupts /proc/uptime
 echo "end"
 poweroff -f
 """
-Linux = collections.namedtuple("Linux", "arch options console")
+Linux = collections.namedtuple("Linux", "arch options console vcpus", defaults=(2,))
 LINUX = {
     "aarch64-softmmu": Linux("arm64", "-M virt,dtb-randomness=off -cpu cortex-a57 -m 256", "ttyAMA0"),
+    "arm-softmmu": Linux("armhf", "-M virt,dtb-randomness=off -cpu cortex-a15 -m 256", "ttyAMA0"),
+    "i386-softmmu": Linux("i386", "-M pc,vmport=off -global apic.vapic=off -vga none -m 256 "
+                          "-bios /usr/share/seabios/bios-256k.bin -L /usr/share/qemu", "ttyS0"),
+    "mipsel-softmmu": Linux("mipsel", "-M malta -vga none -m 256", "ttyS0", 1),
+    "mips64el-softmmu": Linux("mips64el", "-M malta -vga none -cpu 5KEc -m 256", "ttyS0", 1),
+    "ppc64-softmmu": Linux("ppc64el", "-M pseries,cap-cfpc=broken,cap-sbbc=broken,cap-ibs=broken,"
+                           "cap-ccf-assist=off -vga none -m 512 -L /usr/share/qemu", "hvc0"),
+    "s390x-softmmu": Linux("s390x", "-M s390-ccw-virtio -m 512 -L /usr/share/qemu", "ttysclp0"),
     "riscv64-softmmu": Linux("riscv64", "-M virt -m 256 -seed 1 -bios "
                              "/usr/lib/riscv64-linux-gnu/opensbi/generic/fw_dynamic.elf", "ttyS0"),
     "x86_64-softmmu": Linux("amd64", "-M pc,vmport=off -global apic.vapic=off -vga none -m 256 "
@@ -81,4 +89,4 @@ def command(tools, target, clock, append=""):
     with open(initrd, "wb") as f:
         f.write(archive)
     return [qemu, *words, *clock.split(), "-kernel", image, "-initrd", initrd, "-append",
-            "console=%s nokaslr panic=-1 %s" % (m.console, append)]
+            "console=%s nokaslr panic=-1 %s" % (m.console, append), "-smp", str(m.vcpus)]

@@ -68,6 +68,8 @@ NAMES = {
                         "calls", "firmware", "kernel", "linux"],
     "riscv64-softmmu": ["exact", "registers", "untouched", "privileges", "firmware", "linux"],
     "x86_64-softmmu": ["exact", "registers", "untouched", "privileges", "firmware", "linux"],
+    **{target: ["kernel", "linux"] for target in ("arm-softmmu", "i386-softmmu", "ppc64-softmmu")},
+    **{target: ["linux"] for target in ("mipsel-softmmu", "mips64el-softmmu", "s390x-softmmu")},
 }
 # What the plugin reports and a recording does not have: the machine's own registers.
 NOT_RECORDED = {
@@ -243,29 +245,44 @@ def registers(tools, target):
     return done.stdout.strip()
 
 
+# Machines whose clocks do not only count instructions: no two runs are the same.  The log of
+# the recorded run is the witness.
+VARY = {"mipsel-softmmu", "mips64el-softmmu", "ppc64-softmmu", "s390x-softmmu"}
+
+
+def check_unrecorded(command, recorded, recorded_log, log):
+    """The same machine, unrecorded."""
+    done = subprocess.run([*command, "-d", "int", "-D", log], stdin=subprocess.DEVNULL,
+                          capture_output=True, timeout=common.PATIENCE)
+    if (done.stdout, done.returncode) != (recorded.stdout, recorded.status):
+        raise Failure("recorded it printed %r (%d), unrecorded %r (%d)"
+                      % (recorded.stdout[-300:], recorded.status, done.stdout[-300:],
+                         done.returncode))
+    with open(log, "rb") as f, open(recorded_log, "rb") as g:
+        if f.read() != g.read():
+            raise Failure("recorded and unrecorded the log of -d int differs")
+
+
 def same_twice(tools, target, command, make_trace):
     """Recorded and unrecorded: the console, the end, and QEMU's log of exceptions and
     interrupts, which are the events of the trace.  make_trace: from more options of QEMU's."""
     with tempfile.TemporaryDirectory() as folder:
-        logs = [os.path.join(folder, name) for name in ("plain", "recorded")]
-        trace, recorded = make_trace(["-d", "int", "-D", logs[1]])
-        done = subprocess.run([*command, "-d", "int", "-D", logs[0]], stdin=subprocess.DEVNULL,
-                              capture_output=True, timeout=common.PATIENCE)
-        if (done.stdout, done.returncode) != (recorded.stdout, recorded.status):
-            raise Failure("recorded it printed %r (%d), unrecorded %r (%d)"
-                          % (recorded.stdout[-300:], recorded.status, done.stdout[-300:],
-                             done.returncode))
-        lines = []
-        for log in logs:
-            with open(log, encoding="ascii", errors="replace") as f:
-                lines.append(f.readlines())
-    if not lines[0] or lines[0] != lines[1]:
-        raise Failure("%d and %d lines of -d int" % (len(lines[0]), len(lines[1])))
-    events = common.dump_lines(tools, trace, "--events", "int")
-    wrong, n = exceptions.difference(target, lines[0], events)
-    if wrong or not n:
-        raise Failure(wrong or "no exceptions in the trace")
-    return trace, recorded, "%d lines of -d int, %d exceptions" % (len(lines[0]), n)
+        log = os.path.join(folder, "recorded")
+        trace, recorded = make_trace(["-d", "int", "-D", log])
+        if target not in VARY:
+            check_unrecorded(command, recorded, log, os.path.join(folder, "plain"))
+        with open(log, encoding="ascii", errors="replace") as f:
+            lines = f.readlines()
+    said = "%d lines of -d int" % len(lines)
+    if target in exceptions.READERS:
+        events = common.dump_lines(tools, trace, "--events", "int")
+        wrong, n = exceptions.difference(target, lines, events)
+        if wrong or not n:
+            raise Failure(wrong or "no exceptions in the trace")
+        said += ", %d exceptions" % n
+    if not lines:
+        raise Failure("the log is empty")
+    return trace, recorded, said
 
 
 def untouched(tools, target):
@@ -282,14 +299,17 @@ def untouched(tools, target):
 def boot(tools, target):
     """The log of exceptions is in the order in which the vCPUs took them."""
     path = os.path.join(tools.work, "linux-%s.ctr" % target)
-    command = [*linux.command(tools, target, CLOCK, "quiet"), "-smp", "2"]
+    command = linux.command(tools, target, CLOCK, "quiet")
     trace, recorded, said = same_twice(
         tools, target, command,
         lambda more: (path, common.record(tools, path, [*command, *more],
                                           options=("--events", "exec,int,ctx"))))
-    for text in (b"begin\r\n", b"  /bin/busybox", b"end\r\n", b"Power down"):
+    for text in (b"begin\r\n", b"  /bin/busybox", b"end\r\n"):
         if text not in recorded.stdout:
             raise Failure("the console has no %r: %r" % (text, recorded.stdout[-300:]))
+    if target not in MACHINES:
+        common.drop_file(trace)
+        return said
     done = subprocess.run([tools.program("tracesym"), "--functions", "--format", "json", "--kernel",
                            "--kallsyms", linux.kernel(tools, target), trace],
                           capture_output=True, text=True, check=True)

@@ -284,7 +284,7 @@ def outcome(tools, case, args):
 def main():
     ap = argparse.ArgumentParser(description=__doc__,
                                  formatter_class=argparse.RawDescriptionHelpFormatter)
-    ap.add_argument("--target", action="append", choices=[*TARGETS, *machines.MACHINES])
+    ap.add_argument("--target", action="append", choices=[*TARGETS, *machines.NAMES])
     ap.add_argument("--qemu", action="append", help="all that runs under qemu-QEMU")
     ap.add_argument("--case", action="append", help="a pattern of KIND/TARGET/NAME")
     ap.add_argument("--full", action="store_true", help="more of each: steps, random programs, pauses")

@@ -14,7 +14,9 @@
 
 #define THREADS 5u
 #define STEPS 6000u /* runs of a block, which is one instruction */
-#define PLACES 12u  /* addresses that they access */
+#define PLACES 40u  /* addresses that they access ... */
+#define STRIDE                                                                           \
+    4096 /* ... each in a page of its own, so that the index leaves chunks out */
 #define MAX_RUNS 4000u
 
 /* What happened, in order. */
@@ -143,7 +145,7 @@ static void make(struct out *o, unsigned per_set, unsigned per_chunk)
         o->in_set++;
         steps[i] = (struct step){.thread = o->runs,
                                  .ordinal = t->ordinal++,
-                                 .addr = 0x1000 + 16 * below(PLACES),
+                                 .addr = 0x1000 + STRIDE * below(PLACES),
                                  .store = below(3) == 0,
                                  .ns = t->ns};
         t->words[t->n] = 1 + (uint32_t)steps[i].store;
@@ -304,7 +306,7 @@ static void random_filter(struct ctr_filter *f, uint32_t *threads,
         f->to_ns = below(2) ? steps[below(STEPS)].ns : 0;
     }
     if (below(3) == 0) {
-        *range = (struct ctr_range){0x1010, 0x1011 + 16 * below(3), 0};
+        *range = (struct ctr_range){0x1000 + STRIDE, 0x1001 + STRIDE * (1 + below(3)), 0};
         f->addrs = range;
         f->naddr = 1;
     }
@@ -404,7 +406,7 @@ static void test_search(void **state)
             const uint32_t from = below(STEPS);
             uint32_t at = from + (!back && !point);
             random_filter(&filter, threads, &range);
-            range = (struct ctr_range){0x1000 + 16 * below(PLACES), 0, 0};
+            range = (struct ctr_range){0x1000 + STRIDE * below(PLACES), 0, 0};
             range.to = range.from + 1;
             filter.addrs = &range;
             filter.naddr = 1;

@@ -2,7 +2,8 @@
 /*
  * Names of exceptions and interrupts, and of privileges, as the manuals of the machines
  * have them: Arm ARM (ESR_ELx.EC) and ARMv7-M ARM, Base System Architecture (interrupts of
- * the processor's own devices), RISC-V privileged architecture, Intel SDM volume 3.
+ * the processor's own devices), RISC-V privileged architecture, Intel SDM volume 3, MIPS32
+ * PRA, Power ISA book III, z/Architecture Principles of Operation.
  */
 #include "guest/guest.h"
 
@@ -131,6 +132,91 @@ static const char *const x86_vector[FIRST_USER_VECTOR] = {
     [17] = "#AC", [18] = "#MC", [19] = "#XM", [20] = "#VE", [21] = "#CP",
 };
 
+static const char *const mips_code[] = {
+    [0] = "Interrupt",
+    [1] = "TLB modification",
+    [2] = "TLB load or fetch",
+    [3] = "TLB store",
+    [4] = "address error on load or fetch",
+    [5] = "address error on store",
+    [6] = "bus error on fetch",
+    [7] = "bus error on access",
+    [8] = "syscall",
+    [9] = "breakpoint",
+    [10] = "reserved instruction",
+    [11] = "coprocessor unusable",
+    [12] = "overflow",
+    [13] = "trap",
+    [14] = "MSA floating-point exception",
+    [15] = "floating-point exception",
+    [19] = "TLB read inhibit",
+    [20] = "TLB execute inhibit",
+    [21] = "MSA disabled",
+    [23] = "watch",
+    [24] = "machine check",
+};
+
+static const struct {
+    uint32_t vector;
+    const char *name;
+} ppc_vectors[] = {
+    {0x100, "System Reset"},
+    {0x200, "Machine Check"},
+    {0x300, "Data Storage"},
+    {0x380, "Data Segment"},
+    {0x400, "Instruction Storage"},
+    {0x480, "Instruction Segment"},
+    {0x500, "External"},
+    {0x600, "Alignment"},
+    {0x700, "Program"},
+    {0x800, "Floating-Point Unavailable"},
+    {0x900, "Decrementer"},
+    {0x980, "Hypervisor Decrementer"},
+    {0xa00, "Directed Privileged Doorbell"},
+    {0xc00, "System Call"},
+    {0xd00, "Trace"},
+    {0xe00, "Hypervisor Data Storage"},
+    {0xe20, "Hypervisor Instruction Storage"},
+    {0xe40, "Hypervisor Emulation Assistance"},
+    {0xe80, "Directed Hypervisor Doorbell"},
+    {0xea0, "Hypervisor Virtualization"},
+    {0xf00, "Performance Monitor"},
+    {0xf20, "Vector Unavailable"},
+    {0xf40, "VSX Unavailable"},
+    {0xf60, "Facility Unavailable"},
+    {0xf80, "Hypervisor Facility Unavailable"},
+    {0x3000, "System Call Vectored"},
+};
+
+static const char *const s390x_program[] = {
+    [0x01] = "operation",
+    [0x02] = "privileged operation",
+    [0x03] = "execute",
+    [0x04] = "protection",
+    [0x05] = "addressing",
+    [0x06] = "specification",
+    [0x07] = "data",
+    [0x08] = "fixed-point overflow",
+    [0x09] = "fixed-point divide",
+    [0x0a] = "decimal overflow",
+    [0x0b] = "decimal divide",
+    [0x0c] = "HFP exponent overflow",
+    [0x0d] = "HFP exponent underflow",
+    [0x0e] = "HFP significance",
+    [0x0f] = "HFP divide",
+    [0x10] = "segment translation",
+    [0x11] = "page translation",
+    [0x12] = "translation specification",
+    [0x13] = "special operation",
+    [0x15] = "operand",
+    [0x1b] = "vector processing",
+    [0x38] = "ASCE type",
+    [0x39] = "region first translation",
+    [0x3a] = "region second translation",
+    [0x3b] = "region third translation",
+    [0x40] = "monitor event",
+};
+
 static const char *lookup(const char *const *names, size_t n, uint32_t number)
 {
     return number < n ? names[number] : NULL;
@@ -203,6 +289,39 @@ static const char *x86_name(const struct ctr_interrupt *i, char *buf)
     return name;
 }
 
+static const char *mips_name(const struct ctr_interrupt *i, char *buf)
+{
+    if (!(i->flags & CTR_INT_ASYNC)) {
+        return lookup(mips_code, COUNT(mips_code), i->number);
+    }
+    if (i->number == CTR_INT_UNKNOWN) {
+        return NULL;
+    }
+    snprintf(buf, GUEST_INTERRUPT_MAX, "IRQ %u", i->number);
+    return buf;
+}
+
+static const char *ppc_name(const struct ctr_interrupt *i)
+{
+    for (size_t k = 0; k < COUNT(ppc_vectors); k++) {
+        if (ppc_vectors[k].vector == i->number) {
+            return i->flags & CTR_INT_EMULATED ? "Hypervisor Call" : ppc_vectors[k].name;
+        }
+    }
+    return NULL;
+}
+
+static const char *s390x_name(const struct ctr_interrupt *i, char *buf)
+{
+    if (i->flags & CTR_INT_TRAP) {
+        snprintf(buf, GUEST_INTERRUPT_MAX, "SVC %u", i->number);
+        return buf;
+    }
+    return i->flags & CTR_INT_ASYNC ? NULL
+                                    : lookup(s390x_program, COUNT(s390x_program),
+                                             i->number & 0x7f); /* not PER */
+}
+
 const char *guest_interrupt_name(const struct guest *g, const struct ctr_interrupt *i,
                                  char *buf)
 {
@@ -219,6 +338,16 @@ const char *guest_interrupt_name(const struct guest *g, const struct ctr_interru
     case EM_386:
     case EM_X86_64:
         name = x86_name(i, buf);
+        break;
+    case EM_MIPS:
+        name = mips_name(i, buf);
+        break;
+    case EM_PPC:
+    case EM_PPC64:
+        name = ppc_name(i);
+        break;
+    case EM_S390:
+        name = s390x_name(i, buf);
         break;
     }
     if (!name) {
@@ -247,6 +376,14 @@ void guest_interrupt_registers(const struct guest *g, const char **syndrome,
     case EM_X86_64:
         *syndrome = "error";
         *addr = "CR2";
+        break;
+    case EM_MIPS:
+        *addr = "BadVAddr";
+        break;
+    case EM_PPC:
+    case EM_PPC64:
+        *syndrome = "DSISR";
+        *addr = "DAR";
         break;
     }
 }

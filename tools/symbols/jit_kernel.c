@@ -173,6 +173,9 @@ static bool find_names(struct tables *t)
     low = high > MARKED * MAX_NAME ? high - MARKED * MAX_NAME : 8;
     for (size_t at = high; at >= low && at >= 8; at -= 8) {
         uint32_t nr = le32(t->p + at - 8);
+        if (!t->budget || !--t->budget) {
+            return false;
+        }
         if (!le32(t->p + at - 4) && nr && (nr + MARKED - 1) / MARKED == t->nr_markers &&
             names_fit(t, at, nr)) {
             t->names = at;
@@ -192,6 +195,11 @@ static void find_relocated_base(struct tables *t, size_t at)
 {
     uint64_t least = t->n;
 
+    if (t->budget < t->n / 8) {
+        return;
+    }
+    t->budget -= t->n / 8;
+    t->start = 0;
     for (size_t i = 0; i + sizeof(Elf64_Rela) <= t->n; i += 8) {
         uint64_t start = le64(t->p + i) - at, value = le64(t->p + i + 16);
 

@@ -47,7 +47,7 @@ static void drop_oldest_fork(struct fold *f)
 
 void fold_hold(struct fold *f, const struct task *k, bool stored)
 {
-    uint64_t n = count(&k->stack) + park_frames(k->parked);
+    uint64_t n = k->stack.cap + park_frames(k->parked);
 
     f->held += stored ? n : -n;
 }

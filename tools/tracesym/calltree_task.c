@@ -6,10 +6,12 @@
  */
 #include "calltree_priv.h"
 
+#include <elf.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define BUCKETS 4096u
+#define BUCKETS 16384u
+#define MAX_TASKS (1u << 18) /* the others are the idle one's */
 
 bool fold_has_tasks(const struct ctr_trace *tr, const struct calltree_options *opt)
 {
@@ -17,7 +19,8 @@ bool fold_has_tasks(const struct ctr_trace *tr, const struct calltree_options *o
 
     ctr_trace_info(tr, &info);
     /* Spans and open frames are of a thread, and have its ordinals. */
-    return info.machine && info.events & CTR_HAS_CTX && !opt->span && !opt->open &&
+    return info.machine && info.elf_machine == EM_AARCH64 && info.seekable &&
+           info.events & CTR_HAS_CTX && !opt->span && !opt->open &&
            !opt->separate_threads;
 }
 
@@ -37,6 +40,9 @@ static uint32_t task_of(struct fold *f, uint32_t id, uint32_t thread)
             return n - 1;
         }
     }
+    if (id && f->nr_tasks >= MAX_TASKS) {
+        return task_of(f, 0, thread);
+    }
     if (!fold_grow(&f->tasks, &f->cap_tasks, f->nr_tasks + 1, sizeof(*f->tasks))) {
         return SYM_NONE;
     }
@@ -52,6 +58,17 @@ int fold_first_task(struct fold *f, struct thread_state *t)
     return t->task == SYM_NONE ? -CTR_E_NOMEM : 0;
 }
 
+/* There can be many: they have no room to grow. */
+static void shrink(struct stack *s)
+{
+    struct frame *v = s->n < s->cap ? realloc(s->v, s->n * sizeof(*v)) : NULL;
+
+    if (v) {
+        s->v = v;
+        s->cap = s->n;
+    }
+}
+
 int fold_switch(struct fold *f, struct thread_state *t, uint32_t id)
 {
     uint32_t to = task_of(f, id, (uint32_t)(t - f->threads));
@@ -65,10 +82,12 @@ int fold_switch(struct fold *f, struct thread_state *t, uint32_t id)
     }
     from = &f->tasks[t->task];
     k = &f->tasks[to];
+    fold_hold(f, from, false); /* if two vCPUs are in it, as in a damaged trace */
+    task_drop(from);
     from->stack = t->stack;
     from->parked = t->parked;
     from->signals = t->signals;
-    stack_fit(&from->stack);
+    shrink(&from->stack);
     fold_hold(f, from, true);
     fold_hold(f, k, false);
     t->stack = k->stack;

@@ -404,8 +404,10 @@ static int next_of_file(struct feed *f, struct raw_chunk *out, struct ctr_diag *
     struct chunk_row row;
     int got;
     f->scan.flags = f->runs ? 0 : os_flags(f);
+    f->first = 0;
     while ((got = chunktab_next(tr->chunks, &f->scan, &row, diag)) == 1) {
         const struct ctr_chunk *c = &row.pub;
+        f->first |= (c->flags & CHUNK_F_FIRST) != 0;
         if (!feed_chunk(f, c)) {
             continue;
         }

@@ -26,6 +26,7 @@ struct feed {
     uint32_t os;            /* CTR_KIND_* of the wanted system events */
     int slices;             /* events are decoded for the order of threads: lanes.h */
     struct chunk_scan scan; /* files */
+    int first;              /* the chunk, or one left out before it, has CHUNK_F_FIRST */
     struct part_reader index;
     struct evdec times; /* of chunks that extend beyond the filter's time */
     uint8_t *may;       /* what the index says of each chunk, as far as it was read */

@@ -65,8 +65,8 @@ int bundles_next(struct bundles *s, struct bundle *out, struct ctr_diag *diag)
     out->n = 0;
     while (look_ahead(s) == 1) {
         const struct ctr_chunk *c = &s->ahead.pub;
-        const int more = out->n && s->feed->slices && c->start_ns < end &&
-                         !(c->flags & CTR_CHUNK_FIRST);
+        const int more =
+            out->n && s->feed->slices && c->start_ns < end && !s->feed->first;
         if (out->n && !more) {
             return 1;
         }
@@ -89,7 +89,9 @@ int bundles_next(struct bundles *s, struct bundle *out, struct ctr_diag *diag)
     if (diag) {
         *diag = s->why;
     }
-    return s->state;
+    const int err = s->state;
+    s->state = 0; /* what follows may be good */
+    return err;
 }
 
 int bundle_begin(struct chunktab *t, uint64_t *at, struct ctr_diag *diag)
@@ -177,10 +179,11 @@ int lanes_set(struct lanes *l, const struct bundle *b)
         a->next_ns = b->v[i].pub.start_ns;
         a->begun = 0;
         a->at_slice = 0;
+        a->waits = 1;
         for (unsigned k = i; k-- > 0;) {
             if (b->v[k].pub.thread == b->v[i].pub.thread) {
                 l->v[k]->after = a;
-                a->next_ns = UINT64_MAX;
+                a->waits = 0;
                 break;
             }
         }
@@ -194,7 +197,7 @@ int lanes_go(struct lanes *l, const struct feed *f, struct ctr_diag *diag)
     for (;;) {
         struct lane *a = NULL;
         for (unsigned i = 0; i < l->n; i++) {
-            if (l->v[i]->next_ns != UINT64_MAX && (!a || l->v[i]->next_ns < a->next_ns)) {
+            if (l->v[i]->waits && (!a || l->v[i]->next_ns < a->next_ns)) {
                 a = l->v[i];
             }
         }
@@ -219,10 +222,23 @@ int lanes_go(struct lanes *l, const struct feed *f, struct ctr_diag *diag)
 
 void lanes_end(struct lanes *l)
 {
-    struct lane *a = l->now;
-    if (a->after) {
-        /* In the same slice: before all others. */
-        a->after->next_ns = a->next_ns;
+    struct lane *a = l->now, *b = a->after;
+    if (b) {
+        /* In the same slice, unless chunks between them are not selected. */
+        const uint64_t begin = b->raw->pub.start_ns;
+        b->next_ns = a->next_ns > begin ? a->next_ns : begin;
+        b->waits = 1;
     }
-    a->next_ns = UINT64_MAX;
+    a->waits = 0;
+}
+
+void lanes_trim(struct lanes *l)
+{
+    for (unsigned i = LANES_KEPT; i < l->cap && l->v[i]; i++) {
+        walk_fini(&l->v[i]->walk);
+        free(l->v[i]);
+        l->v[i] = NULL;
+    }
+    l->n = 0;
+    l->now = NULL;
 }

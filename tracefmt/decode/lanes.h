@@ -50,7 +50,8 @@ struct lane {
     struct walk walk;
     const struct raw_chunk *raw;
     struct lane *after; /* of the same thread: goes on where this one ends */
-    uint64_t next_ns;   /* when it goes on; UINT64_MAX: not (yet) */
+    uint64_t next_ns;   /* when it goes on, if it ... */
+    int waits;          /* ... is to go on */
     int begun;
     int at_slice; /* it waits at a SLICE event */
 };
@@ -68,6 +69,9 @@ int lanes_set(struct lanes *l, const struct bundle *b);
  * have ended, or an error.
  */
 int lanes_go(struct lanes *l, const struct feed *f, struct ctr_diag *diag);
+/* All have ended.  Frees most of the memory of many. */
+#define LANES_KEPT 8u
+void lanes_trim(struct lanes *l);
 /* The lane has ended, or what follows in it is not selected. */
 void lanes_end(struct lanes *l);
 

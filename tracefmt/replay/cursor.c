@@ -82,6 +82,7 @@ static uint64_t lowest(const struct ctr_cursor *c)
 /* Begins the next bundle.  Returns 1, 0 at the end of the trace, or an error. */
 static int next_bundle(struct ctr_cursor *c, struct ctr_diag *diag)
 {
+    lanes_trim(&c->lanes);
     int ret = bundles_next(&c->bundles, &c->bundle, diag);
     if (ret == 1 && lanes_set(&c->lanes, &c->bundle)) {
         ret = ctr_fail_nomem(diag);
@@ -315,6 +316,9 @@ int ctr_cursor_next(struct ctr_cursor *c, struct ctr_event *ev, struct ctr_diag 
     do {
         ret = next_event(c, ev, diag);
     } while (ret == 1 && !is_reached(c));
+    if (ret == 1) {
+        c->seeking = 0;
+    }
     return ret;
 }
 

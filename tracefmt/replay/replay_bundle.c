@@ -48,6 +48,7 @@ int replay_bundle(struct ctr_job *job)
         }
         ret = go_on(job);
     }
+    lanes_trim(&job->lanes);
     job->walk = &job->own;
     job->walk_on = 0;
     return ret;

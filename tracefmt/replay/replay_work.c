@@ -242,6 +242,9 @@ int replay_slice(struct ctr_job *job)
     if (ops->begin) {
         ret = ops->begin(rp->arg, job);
     }
+    if (!ret && rp->decodes && !job->lanes.now) {
+        ret = begin_walk(job);
+    }
     if (!ret && rp->decodes) {
         ret = do_runs(job);
     }
@@ -262,6 +265,5 @@ int replay_piece(struct ctr_job *job)
     job->lanes.now = NULL;
     job->pub = raw->pub;
     job->thread = ctr_trace_thread(rp->tr, job->pub.thread);
-    const int ret = rp->decodes ? begin_walk(job) : 0;
-    return ret ? ret : replay_slice(job);
+    return replay_slice(job);
 }

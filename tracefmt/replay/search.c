@@ -143,7 +143,8 @@ static int hit(struct searcher *me, const struct ctr_found *found)
     me->found = *found;
     me->found.thread = me->walk.thread;
     me->found.chunk = me->walk.pub.index;
-    me->found.from = me->slice_from;
+    /* A chunk may begin with the rest of an instruction. */
+    me->found.from = me->slice_from < found->ordinal ? me->slice_from : found->ordinal;
     me->found.to = me->walk.pub.first + me->walk.pub.insns;
     me->found_ns = me->slice_ns;
     return !me->s->back;
@@ -235,7 +236,7 @@ static int look_run(struct searcher *me)
 /* A slice begins: that of what was found may have ended. */
 static void look_slice(struct searcher *me, const struct ctr_os_event *e)
 {
-    if (me->found.kind && me->found.from == me->slice_from) {
+    if (me->found.kind && me->found_ns == me->slice_ns) {
         me->found.to = e->ordinal;
     }
     me->slice_ns = e->time_ns;

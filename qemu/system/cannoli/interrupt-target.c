@@ -213,18 +213,144 @@ void cannoli_describe(CPUState *cpu, const CannoliBefore *before,
     }
 }
 
-#else
-/* The exception of the instruction that calls the system. */
-#if defined(TARGET_MIPS)
-#define CALL EXCP_SYSCALL
-#elif defined(TARGET_PPC)
-#define CALL POWERPC_EXCP_SYSCALL
-#elif defined(TARGET_S390X)
-#define CALL EXCP_SVC
-#else
-#define CALL -1 /* not known */
-#endif
+#elif defined(TARGET_MIPS)
+uint64_t cannoli_frame(CPUState *cpu)
+{
+    return 0;
+}
 
+/* ExcCode of Cause; of an interrupt the highest line that is pending. */
+void cannoli_describe(CPUState *cpu, const CannoliBefore *before,
+                      CannoliInterrupt *i)
+{
+    CPUMIPSState *env = cpu_env(cpu);
+    uint32_t pending = env->CP0_Cause & env->CP0_Status & CP0Ca_IP_mask;
+
+    i->number = extract32(env->CP0_Cause, CP0Ca_EC, 5);
+    if (before->pc - env->CP0_EPC <= 4) {
+        i->from = env->CP0_EPC; /* the branch, if it was in a delay slot */
+    }
+    if (before->index < 0 || before->index == EXCP_EXT_INTERRUPT) {
+        i->flags = CTR_INT_ASYNC;
+        i->number = pending ? 31 - clz32(pending) - CP0Ca_IP : CTR_INT_UNKNOWN;
+        return;
+    }
+    switch (before->index) {
+    case EXCP_SYSCALL:
+        i->flags = CTR_INT_TRAP;
+        break;
+    case EXCP_LTLBL:
+    case EXCP_TLBL:
+    case EXCP_TLBF:
+    case EXCP_TLBS:
+    case EXCP_AdEL:
+    case EXCP_AdES:
+        i->addr = env->CP0_BadVAddr;
+        i->flags = CTR_INT_ADDR;
+        if (i->addr == before->pc) {
+            i->flags |= CTR_INT_FETCH;
+        }
+        break;
+    }
+}
+
+#elif defined(TARGET_PPC)
+/* Offsets of vectors: those with translation on are at other addresses. */
+#define VECTORS_SCV 0x3000
+#define VECTORS_AIL 0x4000
+
+uint64_t cannoli_frame(CPUState *cpu)
+{
+    return 0;
+}
+
+/* The vector's offset. */
+void cannoli_describe(CPUState *cpu, const CannoliBefore *before,
+                      CannoliInterrupt *i)
+{
+    CPUPPCState *env = cpu_env(cpu);
+
+    if (before->index == POWERPC_EXCP_SYSCALL && env->nip == before->pc + 4) {
+        /* The hypervisor, which is QEMU. */
+        i->flags = CTR_INT_TRAP | CTR_INT_EMULATED;
+        i->number = 0xc00;
+        i->from = env->nip;
+        return;
+    }
+    i->number = env->nip & 0x7fff;
+    if (i->number >= VECTORS_AIL) {
+        i->number -= VECTORS_AIL;
+    }
+    if (before->index < 0) {
+        i->flags = CTR_INT_ASYNC;
+        return;
+    }
+    switch (i->number) {
+    case 0x300:
+        i->syndrome = env->spr[SPR_DSISR];
+        /* fall through */
+    case 0x380:
+    case 0x600:
+        i->addr = env->spr[SPR_DAR];
+        i->flags = CTR_INT_ADDR;
+        break;
+    case 0x400:
+    case 0x480:
+        i->addr = before->pc;
+        i->flags = CTR_INT_ADDR | CTR_INT_FETCH;
+        break;
+    case 0xc00:
+    case VECTORS_SCV:
+        i->flags = CTR_INT_TRAP;
+        i->from = before->pc + 4;
+        break;
+    }
+}
+
+#elif defined(TARGET_S390X)
+uint64_t cannoli_frame(CPUState *cpu)
+{
+    return 0;
+}
+
+/* Whether the old PSW is at the instruction, not after it. */
+static bool nullifies(unsigned code)
+{
+    switch (code & 0x7f) {
+    case 0: /* PER */
+    case PGM_SEGMENT_TRANS:
+    case PGM_PAGE_TRANS:
+    case PGM_ASCE_TYPE:
+    case PGM_REG_FIRST_TRANS:
+    case PGM_REG_SEC_TRANS:
+    case PGM_REG_THIRD_TRANS:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* The code of a program interruption, the number of SVC. */
+void cannoli_describe(CPUState *cpu, const CannoliBefore *before,
+                      CannoliInterrupt *i)
+{
+    CPUS390XState *env = cpu_env(cpu);
+
+    if (before->index == EXCP_SVC) {
+        i->flags = CTR_INT_TRAP;
+        i->number = env->int_svc_code;
+        i->from = before->pc + env->int_svc_ilen;
+    } else if (before->index == EXCP_PGM) {
+        i->number = env->int_pgm_code;
+        if (!nullifies(env->int_pgm_code)) {
+            i->from = before->pc + env->int_pgm_ilen;
+        }
+    } else {
+        i->flags = CTR_INT_ASYNC;
+    }
+}
+
+#else
 uint64_t cannoli_frame(CPUState *cpu)
 {
     return 0;
@@ -237,7 +363,6 @@ void cannoli_describe(CPUState *cpu, const CannoliBefore *before,
         i->flags = CTR_INT_ASYNC;
     } else {
         i->number = before->index;
-        i->flags = before->index == CALL ? CTR_INT_TRAP : 0;
     }
 }
 #endif

@@ -22,6 +22,7 @@
 /* Of the vCPU that this thread runs. */
 static __thread CannoliBefore before;
 static __thread CannoliInterrupt now;
+static __thread bool delivering;
 
 static void where(CPUState *cpu, uint64_t *pc, unsigned *privilege)
 {
@@ -93,6 +94,7 @@ void cannoli_interrupt(CPUState *cpu)
     before.frame = cannoli_frame(cpu);
     where(cpu, &before.pc, &before.privilege);
     now = (CannoliInterrupt){ .number = CTR_INT_UNKNOWN, .from = before.pc };
+    delivering = true;
 }
 
 void cannoli_interrupt_vector(CPUState *cpu, int number, bool requested,
@@ -106,8 +108,17 @@ void cannoli_interrupt_vector(CPUState *cpu, int number, bool requested,
     }
 }
 
+/* A call of the hypervisor may leave the main loop, to let another vCPU run. */
+void cannoli_interrupt_left(CPUState *cpu)
+{
+    if (delivering && before.index >= 0) {
+        cannoli_interrupted(cpu);
+    }
+}
+
 void cannoli_interrupted(CPUState *cpu)
 {
+    delivering = false;
     if (!cannoli_cpu(cpu)->thread) {
         return;
     }

@@ -21,7 +21,7 @@ static CannoliThread *runs;
 static uint64_t slice; /* its number, from 0 */
 static bool begun;
 static uint32_t set;
-static bool fresh = true;  /* it has no buffer yet */
+static bool used;          /* something was done in it */
 static uint64_t set_bytes; /* that were handed over of it */
 static uint64_t last_ns;   /* of all that was begun */
 
@@ -47,16 +47,16 @@ static void change_thread(CPUState *cpu)
     CannoliThread *t = cannoli_cpu(cpu)->thread;
     uint8_t *p;
 
-    if (t->buffer->set != set) {
-        if (cannoli_buffer_empty(cpu)) {
-            cannoli_order_begin(t);
-        } else {
-            cannoli_hand_over(cpu);
-        }
-    }
     if (runs) {
         runs->stopped_ns = cannoli_now();
+        runs->buffer->end_ns = runs->stopped_ns; /* if it is not handed over */
     }
+    if (cannoli_buffer_empty(cpu)) {
+        cannoli_order_begin(t);
+    } else if (t->buffer->set != set) {
+        cannoli_hand_over(cpu);
+    }
+    t->buffer->end_ns = 0;
     runs = t;
     if (begun) {
         slice++;
@@ -71,18 +71,23 @@ static void change_thread(CPUState *cpu)
 
 void cannoli_slice(CPUState *cpu)
 {
-    if (ordered() && runs != cannoli_cpu(cpu)->thread) {
+    if (!ordered()) {
+        return;
+    }
+    if (runs != cannoli_cpu(cpu)->thread) {
         change_thread(cpu);
     }
+    used = true;
 }
 
 void cannoli_order_begin(CannoliThread *t)
 {
     if (ordered()) {
         t->buffer->set = set;
-        t->buffer->first = fresh;
+        t->buffer->first = !used;
+        used |= t->running; /* it goes on without cannoli_slice */
         t->buffer->start_ns = next_time();
-        fresh = false;
+        t->buffer->end_ns = 0;
     }
 }
 
@@ -97,11 +102,12 @@ void cannoli_order_end(CPUState *cpu)
         t->buffer->end_ns = t->stopped_ns;
         return;
     }
-    set_bytes += cannoli_ctl->buffer_bytes - cannoli_room(cannoli_cpu(cpu));
+    set_bytes +=
+        cannoli_ctl->buffer_bytes - cannoli_room(cannoli_cpu(cpu)) + t->placed;
     if (set_bytes >= MEMPIPE_SET_BYTES) {
         set_bytes = 0;
         set++;
-        fresh = true;
+        used = false;
     }
 }
 

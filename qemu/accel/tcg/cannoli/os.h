@@ -54,6 +54,8 @@ void cannoli_hold_threads(bool hold);
 #ifndef CONFIG_USER_ONLY
 /* The block that has ended entered or left the kernel. */
 void cannoli_transition(CPUState *cpu);
+/* It leaves the main loop, perhaps in the middle of a delivery. */
+void cannoli_interrupt_left(CPUState *cpu);
 /* Records the address space if it is another one than before. */
 void cannoli_context(CPUState *cpu);
 #endif

@@ -542,6 +542,9 @@ void cannoli_cpu_exit(CPUState *cpu)
     if (!t) {
         return;
     }
+#ifndef CONFIG_USER_ONLY
+    cannoli_interrupt_left(cpu);
+#endif
     cannoli_gate_exit(cpu);
     if (cannoli_regs_on()) {
         cannoli_regs_loop_exit(cpu);
@@ -562,6 +565,9 @@ void cannoli_cpu_enter(CPUState *cpu)
         return;
     }
     t = cannoli_cpu(cpu)->thread;
+#ifndef CONFIG_USER_ONLY
+    cannoli_slice(cpu);
+#endif
     was_open = t->gate.open;
     if (cannoli_regs_on()) {
         t->regs->outside = false;
