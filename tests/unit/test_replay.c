@@ -693,13 +693,48 @@ static void test_live(void **state)
     recording_free(&r);
 }
 
+/* What a search finds is between the ordinals that go with it, also where a chunk begins with
+ * the rest of an instruction. */
+static void test_found(void **state)
+{
+    unsigned rests = 0;
+    (void)state;
+    for (unsigned seed = 0; seed < 10; seed++) {
+        struct recording r;
+        recording_make(&r, 70 + seed, 2, 400, 30, 8, CTR_EVENTS_EXEC | CTR_EVENTS_MEM,
+                       SIM_ALL, 1, 1);
+        struct ctr_trace *tr = open_bytes(r.file, r.bytes, 0);
+        for (size_t i = 0; i < r.thread[0].n_ev; i++) {
+            const struct sim_event *e = &r.thread[0].ev[i];
+            struct ctr_range range = {e->addr, e->addr + 1, 0};
+            const struct ctr_filter filter = {.addrs = &range, .naddr = 1};
+            struct ctr_found found;
+            struct ctr_chunk chunk;
+            if (!e->mem || !e->size || !range.to) {
+                continue;
+            }
+            assert_int_equal(ctr_search(tr, &filter, 0, e->ordinal + 1,
+                                        CTR_SEARCH_BACK | CTR_SEARCH_POINT, 1, &found,
+                                        NULL),
+                             1);
+            assert_true(found.from <= found.ordinal && found.ordinal < found.to);
+            assert_int_equal(ctr_trace_chunk(tr, found.chunk, &chunk, NULL), 0);
+            rests += found.ordinal < chunk.first;
+        }
+        ctr_close(tr);
+        recording_free(&r);
+    }
+    assert_true(rests > 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_workers),       cmocka_unit_test(test_stop),
         cmocka_unit_test(test_stop_in_order), cmocka_unit_test(test_counts),
         cmocka_unit_test(test_run_accesses),  cmocka_unit_test(test_times),
-        cmocka_unit_test(test_cursor),        cmocka_unit_test(test_live),
+        cmocka_unit_test(test_cursor),        cmocka_unit_test(test_found),
+        cmocka_unit_test(test_live),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
