@@ -38,9 +38,9 @@ mkdir plain other
 cp /bin/true plain/qemu-arm
 bad 126 'without the cannoli patch.*scripts/setup.sh' "$record" --qemu-dir plain -- qemu-arm ok
 bad 126 'without the cannoli patch' "$record" -- plain/qemu-arm ok
-sed 's/cannoli-mempipe-version=[0-9]/cannoli-mempipe-version=7/' "$fake/qemu-arm" >other/qemu-arm
+sed 's/cannoli-mempipe-version=[0-9]/cannoli-mempipe-version=0/' "$fake/qemu-arm" >other/qemu-arm
 chmod +x other/qemu-arm
-bad 126 'version 7' "$record" --qemu-dir other -- qemu-arm ok
+bad 126 'version 0' "$record" --qemu-dir other -- qemu-arm ok
 printf '#!/bin/sh\nexit 3\n' >other/qemu-arm
 bad 3 'nothing was recorded' "$record" --qemu-dir other -- qemu-arm ok
 printf '#!/nonexistent/interpreter\n' >other/qemu-arm

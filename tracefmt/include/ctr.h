@@ -980,9 +980,10 @@ CTR_API int ctr_cursor_next(struct ctr_cursor *c, struct ctr_event *ev,
 /*
  * Go before the first selected event of: the instruction `ordinal' of a
  * thread (index in the thread table); the first chunk of a thread; the first
- * chunk, in recorded order, that had not ended at time ns.  What the system did
- * right before an instruction belongs to it here.  Afterwards the cursor continues
- * in recorded order through all selected threads.
+ * chunk, in recorded order, that had not ended at time ns (with CTR_HAS_ORDER: of any
+ * thread, since that chunk began).  What the system did right before an instruction
+ * belongs to it here.  Afterwards the cursor continues in recorded order through all
+ * selected threads.
  * Returns -CTR_E_INVAL on a stream or if there is no such place.
  */
 CTR_API int ctr_cursor_seek_ordinal(struct ctr_cursor *c, uint32_t thread,

@@ -82,6 +82,7 @@ static uint64_t lowest(const struct ctr_cursor *c)
 /* Begins the next bundle.  Returns 1, 0 at the end of the trace, or an error. */
 static int next_bundle(struct ctr_cursor *c, struct ctr_diag *diag)
 {
+    c->walk = NULL; /* its lane may go */
     lanes_trim(&c->lanes);
     int ret = bundles_next(&c->bundles, &c->bundle, diag);
     if (ret == 1 && lanes_set(&c->lanes, &c->bundle)) {
@@ -387,7 +388,9 @@ int ctr_cursor_seek_time(struct ctr_cursor *c, uint64_t ns, struct ctr_diag *dia
     s.from_ns = ns;
     while ((got = chunktab_next(c->feed.tr->chunks, &s, &row, diag)) == 1) {
         if (row.pub.end_ns >= ns) {
-            return jump(c, s.at - 1, &row, 0, diag);
+            got = jump(c, s.at - 1, &row, 0, diag);
+            c->seek_chunk = UINT64_MAX; /* what others did meanwhile belongs to it */
+            return got;
         }
     }
     return no_place(got, diag, "no such time");
