@@ -15,12 +15,18 @@
 #include "hw/intc/arm_gic_common.h"
 #include "hw/intc/arm_gicv3_common.h"
 #include "internals.h"
+#endif
 
 uint64_t cannoli_frame(CPUState *cpu)
 {
+#if defined(TARGET_ARM)
     return cpu_env(cpu)->regs[13];
+#else
+    return 0;
+#endif
 }
 
+#if defined(TARGET_ARM)
 /* The interrupt that the controller signals, which the handler will read. */
 static uint32_t intid(CPUState *cpu)
 {
@@ -132,11 +138,6 @@ void cannoli_describe(CPUState *cpu, const CannoliBefore *before,
 }
 
 #elif defined(TARGET_RISCV)
-uint64_t cannoli_frame(CPUState *cpu)
-{
-    return 0;
-}
-
 void cannoli_describe(CPUState *cpu, const CannoliBefore *before,
                       CannoliInterrupt *i)
 {
@@ -186,11 +187,6 @@ void cannoli_describe(CPUState *cpu, const CannoliBefore *before,
 }
 
 #elif defined(TARGET_I386)
-uint64_t cannoli_frame(CPUState *cpu)
-{
-    return 0;
-}
-
 void cannoli_describe(CPUState *cpu, const CannoliBefore *before,
                       CannoliInterrupt *i)
 {
@@ -214,11 +210,6 @@ void cannoli_describe(CPUState *cpu, const CannoliBefore *before,
 }
 
 #elif defined(TARGET_MIPS)
-uint64_t cannoli_frame(CPUState *cpu)
-{
-    return 0;
-}
-
 /* ExcCode of Cause; of an interrupt the highest line that is pending. */
 void cannoli_describe(CPUState *cpu, const CannoliBefore *before,
                       CannoliInterrupt *i)
@@ -258,11 +249,6 @@ void cannoli_describe(CPUState *cpu, const CannoliBefore *before,
 /* Offsets of vectors: those with translation on are at other addresses. */
 #define VECTORS_SCV 0x3000
 #define VECTORS_AIL 0x4000
-
-uint64_t cannoli_frame(CPUState *cpu)
-{
-    return 0;
-}
 
 /* The vector's offset. */
 void cannoli_describe(CPUState *cpu, const CannoliBefore *before,
@@ -308,11 +294,6 @@ void cannoli_describe(CPUState *cpu, const CannoliBefore *before,
 }
 
 #elif defined(TARGET_S390X)
-uint64_t cannoli_frame(CPUState *cpu)
-{
-    return 0;
-}
-
 /* Whether the old PSW is at the instruction, not after it. */
 static bool nullifies(unsigned code)
 {
@@ -351,11 +332,6 @@ void cannoli_describe(CPUState *cpu, const CannoliBefore *before,
 }
 
 #else
-uint64_t cannoli_frame(CPUState *cpu)
-{
-    return 0;
-}
-
 void cannoli_describe(CPUState *cpu, const CannoliBefore *before,
                       CannoliInterrupt *i)
 {

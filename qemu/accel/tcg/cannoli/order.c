@@ -1,6 +1,5 @@
 /*
- * Execution tracing into shared memory: the order of threads that run one at a
- * time
+ * Execution tracing into shared memory: the order of threads that take turns
  *
  * Copyright (c) 2026 the cannoli-record authors
  * SPDX-License-Identifier: GPL-2.0-or-later
