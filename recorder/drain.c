@@ -101,16 +101,7 @@ static int read_mail(struct drain *d, uint32_t pipe, uint64_t now)
         }
     }
     while (s->n_pending < JOB_SEGMENTS && (got = next_mail(d, pipe, &mail)) > 0) {
-        struct job_segment seg = {
-            .buffer = mail.buffer,
-            .seq = s->next_seq,
-            .words = mail.words,
-            .units = mail.units,
-            .set = mail.set,
-            .flags = mail.first ? CTR_SEGMENT_FIRST : 0,
-            .start_ns = mail.start_ns,
-            .end_ns = mail.end_ns,
-        };
+        struct job_segment seg = drain_segment(&mail, s->next_seq);
 
         drain_push_segment(d, s, &seg, now);
         s->next_seq++;

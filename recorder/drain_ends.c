@@ -138,25 +138,22 @@ static int recover_tail(struct drain *d, uint32_t pipe, uint64_t now)
 {
     const struct mempipe_pipe *p = &d->host->pipes[pipe];
     struct slot *s = &d->slots[pipe];
-    struct job_segment seg = {.end_ns = now, .seq = s->next_seq};
-    uint64_t stopped;
+    struct mempipe_mail header;
+    struct job_segment seg;
+    uint32_t buffer;
     int err = 0;
 
-    if (!find_live_buffer(d, pipe, &seg.buffer)) {
+    if (!find_live_buffer(d, pipe, &buffer)) {
         return 0;
     }
-    seg.set = __atomic_load_n(&d->host->buffers[seg.buffer].set, __ATOMIC_RELAXED);
-    seg.flags = __atomic_load_n(&d->host->buffers[seg.buffer].first, __ATOMIC_RELAXED)
-                    ? CTR_SEGMENT_FIRST
-                    : 0;
-    seg.start_ns =
-        __atomic_load_n(&d->host->buffers[seg.buffer].start_ns, __ATOMIC_RELAXED);
+    header = mempipe_host_header(d->host, buffer);
+    seg = drain_segment(&header, s->next_seq);
     if (seg.start_ns < s->thread->start_ns || seg.start_ns > now) {
         seg.start_ns = now; /* overwritten by the guest */
     }
-    stopped = __atomic_load_n(&d->host->buffers[seg.buffer].end_ns, __ATOMIC_RELAXED);
-    if (drain_is_ordered(d) && stopped > seg.start_ns && stopped < now) {
-        seg.end_ns = stopped; /* if it has not run since, as a rule */
+    /* When it stopped, if it has not run since, as a rule. */
+    if (!drain_is_ordered(d) || seg.end_ns <= seg.start_ns || seg.end_ns > now) {
+        seg.end_ns = now;
     }
     if (__atomic_load_n(&p->running, __ATOMIC_RELAXED)) {
         seg.end_ns = now;

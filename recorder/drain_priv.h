@@ -99,6 +99,22 @@ static inline bool drain_is_of_set(const struct drain *d, const struct slot *s,
     return !drain_is_ordered(d) || s->pending[k].set == s->pending[0].set;
 }
 
+/* What is in a buffer, by its header. */
+static inline struct job_segment drain_segment(const struct mempipe_mail *mail,
+                                               uint32_t seq)
+{
+    return (struct job_segment){
+        .buffer = mail->buffer,
+        .seq = seq,
+        .words = mail->words,
+        .units = mail->units,
+        .set = mail->set,
+        .flags = mail->first ? CTR_SEGMENT_FIRST : 0,
+        .start_ns = mail->start_ns,
+        .end_ns = mail->end_ns,
+    };
+}
+
 /* Bytes in the columns of a buffer. */
 static inline uint64_t drain_segment_bytes(const struct drain *d,
                                            const struct job_segment *seg)

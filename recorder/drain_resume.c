@@ -148,7 +148,7 @@ static void find_held(struct resume *x)
     const struct mempipe_host *h = x->d->host;
 
     for (uint32_t i = 0; i < h->layout.nr_pipes + h->layout.nr_pool; i++) {
-        const struct mempipe_buffer *b = &h->buffers[i];
+        struct mempipe_mail header;
         struct journal_buffer what;
         struct held *to = &x->held[x->n_held];
 
@@ -156,18 +156,11 @@ static void find_held(struct resume *x)
             !x->slot[what.thread] || (int32_t)(what.seq - x->next[what.thread].seq) < 0) {
             continue;
         }
-        *to = (struct held){.thread = what.thread,
-                            .seg = {.buffer = i,
-                                    .seq = what.seq,
-                                    .flags = what.unsure ? CTR_SEGMENT_UNSURE : 0}};
-        /* The guest has ended, but may have overwritten them. */
-        to->seg.words = __atomic_load_n(&b->words, __ATOMIC_RELAXED);
-        to->seg.units = __atomic_load_n(&b->units, __ATOMIC_RELAXED);
-        to->seg.set = __atomic_load_n(&b->set, __ATOMIC_RELAXED);
-        to->seg.flags |=
-            __atomic_load_n(&b->first, __ATOMIC_RELAXED) ? CTR_SEGMENT_FIRST : 0;
-        to->seg.start_ns = __atomic_load_n(&b->start_ns, __ATOMIC_RELAXED);
-        to->seg.end_ns = __atomic_load_n(&b->end_ns, __ATOMIC_RELAXED);
+        /* The guest has ended, but may have overwritten it. */
+        header = mempipe_host_header(h, i);
+        *to =
+            (struct held){.thread = what.thread, .seg = drain_segment(&header, what.seq)};
+        to->seg.flags |= what.unsure ? CTR_SEGMENT_UNSURE : 0;
         x->n_held += mempipe_host_fits(h, to->seg.words, to->seg.units);
     }
 }

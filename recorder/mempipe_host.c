@@ -298,6 +298,21 @@ uint32_t mempipe_host_pipes_high(struct mempipe_host *h)
     return h->pipes_high;
 }
 
+struct mempipe_mail mempipe_host_header(const struct mempipe_host *h, uint32_t buffer)
+{
+    const struct mempipe_buffer *b = &h->buffers[buffer];
+
+    return (struct mempipe_mail){
+        .buffer = buffer,
+        .words = __atomic_load_n(&b->words, __ATOMIC_RELAXED),
+        .units = __atomic_load_n(&b->units, __ATOMIC_RELAXED),
+        .set = __atomic_load_n(&b->set, __ATOMIC_RELAXED),
+        .first = __atomic_load_n(&b->first, __ATOMIC_RELAXED),
+        .start_ns = __atomic_load_n(&b->start_ns, __ATOMIC_RELAXED),
+        .end_ns = __atomic_load_n(&b->end_ns, __ATOMIC_RELAXED),
+    };
+}
+
 int mempipe_host_see_mail(struct mempipe_host *h, uint32_t pipe, uint32_t seq,
                           struct mempipe_mail *mail)
 {
@@ -319,15 +334,7 @@ int mempipe_host_see_mail(struct mempipe_host *h, uint32_t pipe, uint32_t seq,
     b = &h->buffers[number - 1];
     copy.pipe = __atomic_load_n(&b->pipe, __ATOMIC_RELAXED);
     copy.seq = __atomic_load_n(&b->seq, __ATOMIC_RELAXED);
-    *mail = (struct mempipe_mail){
-        .buffer = number - 1,
-        .words = __atomic_load_n(&b->words, __ATOMIC_RELAXED),
-        .units = __atomic_load_n(&b->units, __ATOMIC_RELAXED),
-        .set = __atomic_load_n(&b->set, __ATOMIC_RELAXED),
-        .first = __atomic_load_n(&b->first, __ATOMIC_RELAXED),
-        .start_ns = __atomic_load_n(&b->start_ns, __ATOMIC_RELAXED),
-        .end_ns = __atomic_load_n(&b->end_ns, __ATOMIC_RELAXED),
-    };
+    *mail = mempipe_host_header(h, number - 1);
     if (copy.pipe != pipe || copy.seq != seq ||
         !mempipe_host_fits(h, mail->words, mail->units)) {
         return -EPROTO;

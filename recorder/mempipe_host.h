@@ -109,6 +109,9 @@ struct mempipe_mail {
     uint64_t start_ns, end_ns;
 };
 
+/* The same of any buffer: what its producer, or the guest, has written there by now. */
+struct mempipe_mail mempipe_host_header(const struct mempipe_host *h, uint32_t buffer);
+
 /*
  * Reads the mail with sequence number `seq' out of a pipe.  Returns 1 and the buffer,
  * which the caller then holds, 0 if there is no such mail yet, or -EPROTO if the mail or
