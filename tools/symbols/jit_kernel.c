@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "symbols/kernel_unpack.h"
+#include "symbols/le.h"
 
 #define TOKENS 256u
 #define MARKED 256u /* a marker has the place of each 256th name */
@@ -21,17 +22,6 @@
 #define MAX_FUNCTION_BYTES (UINT64_C(1) << 20)
 
 #define IMAGE_MAGIC 56u /* of arm64 and riscv */
-
-static uint32_t le32(const uint8_t *p)
-{
-    return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 |
-           (uint32_t)p[3] << 24;
-}
-
-static uint64_t le64(const uint8_t *p)
-{
-    return le32(p) | (uint64_t)le32(p + 4) << 32;
-}
 
 static size_t align8(size_t n)
 {

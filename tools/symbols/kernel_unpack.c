@@ -10,17 +10,13 @@
 #include <zlib.h>
 #include <zstd.h>
 
+#include "symbols/jit.h"
+#include "symbols/le.h"
+
 #define SETUP_MAGIC 0x202u
 #define SETUP_SECTORS 0x1f1u
 #define PAYLOAD_OFFSET 0x248u
 #define PAYLOAD_BYTES 0x24cu
-#define MOST (256u << 20)
-
-static uint32_t le32(const uint8_t *p)
-{
-    return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 |
-           (uint32_t)p[3] << 24;
-}
 
 bool kernel_is_packed(const uint8_t *p, size_t n)
 {
@@ -92,13 +88,14 @@ static const struct {
     const char *magic;
     size_t n;
     size_t (*unpack)(const uint8_t *p, size_t n, uint8_t *out, size_t most);
+    size_t after; /* bytes of the size, if that is not the format's own */
 } formats[] = {
-    {"\x28\xb5\x2f\xfd", 4, unpack_zstd},
-    {"\x1f\x8b", 2, unpack_gzip},
+    {"\x28\xb5\x2f\xfd", 4, unpack_zstd, 4},
+    {"\x1f\x8b", 2, unpack_gzip, 0},
     {"\xfd"
      "7zXZ",
-     6, unpack_xz},
-    {"\x02\x21\x4c\x18", 4, unpack_lz4},
+     6, unpack_xz, 4},
+    {"\x02\x21\x4c\x18", 4, unpack_lz4, 4},
 };
 
 uint8_t *kernel_unpack(const uint8_t *p, size_t n, size_t *bytes, const char **why)
@@ -114,7 +111,7 @@ uint8_t *kernel_unpack(const uint8_t *p, size_t n, size_t *bytes, const char **w
     n = le32(p + PAYLOAD_BYTES);
     p += at;
     most = le32(p + n - 4);
-    if (most > MOST) {
+    if (most > JIT_MAX_BYTES) {
         *why = "its kernel is too large";
         return NULL;
     }
@@ -124,8 +121,7 @@ uint8_t *kernel_unpack(const uint8_t *p, size_t n, size_t *bytes, const char **w
         }
         out = malloc(most + 1);
         *why = out ? "its kernel cannot be unpacked" : NULL;
-        /* gzip's own size is the last thing in it. */
-        *bytes = !out ? 0 : formats[i].unpack(p, n - (i == 1 ? 0 : 4), out, most);
+        *bytes = !out ? 0 : formats[i].unpack(p, n - formats[i].after, out, most);
         if (!*bytes) {
             free(out);
             return NULL;
