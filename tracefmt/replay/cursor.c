@@ -19,7 +19,7 @@ struct ctr_cursor {
     struct bundles bundles;
     struct bundle bundle;
     struct lanes lanes;
-    struct walk *walk; /* of the lane that goes on; NULL at first */
+    struct walk *walk; /* of the lane that goes on; NULL: none */
     enum stage stage;
     int delivered; /* walk's event was delivered */
     struct expand x;

@@ -21,8 +21,8 @@ static int note_slice(struct ctr_job *job)
 static int go_on(struct ctr_job *job)
 {
     struct job_piece *p = &job->piece;
-    const struct lane *a = job->lanes.now;
-    job->walk = &job->lanes.now->walk;
+    struct lane *a = job->lanes.now;
+    job->walk = &a->walk;
     job->pub = a->raw->pub;
     job->thread = ctr_trace_thread(job->rp->tr, job->pub.thread);
     p->lo = a->raw->lo;
