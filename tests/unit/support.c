@@ -136,6 +136,35 @@ void recording_free(struct recording *r)
     free(r->file);
 }
 
+void out_open(struct out *o, const struct ctr_meta *meta)
+{
+    o->fd = memfd_create("trace", MFD_CLOEXEC);
+    assert_true(o->fd >= 0);
+    assert_int_equal(ctr_dict_new(&o->dict, meta->events), 0);
+    assert_int_equal(ctr_encoder_new(&o->enc, o->dict, meta->addr_bits / 8u, 1), 0);
+    assert_int_equal(ctr_packed_new(&o->packed), 0);
+    assert_int_equal(ctr_writer_new(&o->w, o->fd, o->dict, meta, 1, NULL), 0);
+}
+
+void out_threads(struct out *o, uint32_t n)
+{
+    uint32_t index;
+    assert_int_equal(ctr_writer_process(o->w, 1, 0, 0, &index, NULL), 0);
+    for (uint32_t i = 0; i < n; i++) {
+        assert_int_equal(ctr_writer_thread(o->w, 0, 1 + (int)i, 0, 0, &index, NULL), 0);
+    }
+}
+
+int out_finish(struct out *o)
+{
+    assert_int_equal(ctr_writer_finish(o->w, NULL), 0);
+    ctr_writer_free(o->w);
+    ctr_packed_free(o->packed);
+    ctr_encoder_free(o->enc);
+    ctr_dict_free(o->dict);
+    return o->fd;
+}
+
 int file_of(const void *data, size_t n)
 {
     int fd = memfd_create("trace", MFD_CLOEXEC);

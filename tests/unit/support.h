@@ -32,6 +32,20 @@ void recording_free(struct recording *r);
 /* Writes the trace to fd; returns the writer's first error. */
 int recording_write(struct recording *r, int fd, unsigned group, int finish);
 
+/* A trace that a test writes itself, in a file in memory. */
+struct out {
+    struct ctr_dict *dict;
+    struct ctr_encoder *enc;
+    struct ctr_packed *packed;
+    struct ctr_writer *w;
+    int fd;
+};
+void out_open(struct out *o, const struct ctr_meta *meta);
+/* One process with so many threads, from tid 1. */
+void out_threads(struct out *o, uint32_t n);
+/* Ends the trace; returns fd, which is the caller's. */
+int out_finish(struct out *o);
+
 /* A descriptor of a file with these bytes, positioned at its start. */
 int file_of(const void *data, size_t n);
 struct ctr_trace *open_bytes(const void *data, size_t n, unsigned flags);

@@ -27,31 +27,14 @@ struct made {
 static struct made made[CHUNKS];
 static uint32_t by_time[CHUNKS]; /* numbers of chunks */
 
-struct out {
-    struct ctr_dict *dict;
-    struct ctr_encoder *enc;
-    struct ctr_packed *packed;
-    struct ctr_writer *w;
-    int fd;
-};
-
 static void out_begin(struct out *o, uint32_t events)
 {
     const struct ctr_meta meta = {.target = "x", .events = events, .addr_bits = 32};
     uint8_t def[128];
-    uint32_t index;
     size_t n = simple_def(def, 0x1000, 4, events & CTR_EVENTS_MEM ? 1 : 0);
-    o->fd = memfd_create("chunks", MFD_CLOEXEC);
-    assert_true(o->fd >= 0);
-    assert_int_equal(ctr_dict_new(&o->dict, meta.events), 0);
+    out_open(o, &meta);
     assert_int_equal(ctr_dict_add(o->dict, 1, def, n, NULL), 0);
-    assert_int_equal(ctr_encoder_new(&o->enc, o->dict, 4, 1), 0);
-    assert_int_equal(ctr_packed_new(&o->packed), 0);
-    assert_int_equal(ctr_writer_new(&o->w, o->fd, o->dict, &meta, 1, NULL), 0);
-    assert_int_equal(ctr_writer_process(o->w, 1, 0, 0, &index, NULL), 0);
-    for (int i = 0; i < (int)THREADS; i++) {
-        assert_int_equal(ctr_writer_thread(o->w, 0, 1 + i, 0, 0, &index, NULL), 0);
-    }
+    out_threads(o, THREADS);
 }
 
 static void out_chunk(struct out *o, uint32_t thread, uint32_t runs, uint64_t start,
@@ -76,16 +59,6 @@ static void out_access(struct out *o, uint32_t thread, uint32_t addr, uint64_t s
                                     .end_ns = start + 1};
     assert_int_equal(ctr_encoder_run(o->enc, &seg, 1, o->packed, NULL), 0);
     assert_int_equal(ctr_writer_chunk(o->w, thread, o->packed, NULL), 0);
-}
-
-static int out_end(struct out *o)
-{
-    assert_int_equal(ctr_writer_finish(o->w, NULL), 0);
-    ctr_writer_free(o->w);
-    ctr_packed_free(o->packed);
-    ctr_encoder_free(o->enc);
-    ctr_dict_free(o->dict);
-    return o->fd;
 }
 
 static uint32_t random_below(uint32_t n)
@@ -133,7 +106,7 @@ static int make_trace(void)
         by_time[i] = i;
     }
     qsort(by_time, CHUNKS, sizeof(by_time[0]), is_before);
-    return out_end(&o);
+    return out_finish(&o);
 }
 
 static int trace_fd(void)
@@ -412,7 +385,7 @@ static void test_search(void **state)
         for (uint32_t i = 0; i < 1024; i++) {
             out_access(&o, i & 1, i == hit ? 0x500000 : 0x1000, i);
         }
-        int fd = out_end(&o);
+        int fd = out_finish(&o);
         uint8_t *data = copy_file(fd, &n);
         close(fd);
         damage(data, n, SECT_CHUNK, back ? 511 : 512);
@@ -446,7 +419,7 @@ static void test_ties(void **state)
             const uint64_t start = k == 2 && i < CHUNKS / 2 ? 7 : ns;
             out_chunk(&o, i % 3, 1, start, start);
         }
-        assert_int_equal(ctr_open_fd(&tr, out_end(&o), 0, NULL), 0);
+        assert_int_equal(ctr_open_fd(&tr, out_finish(&o), 0, NULL), 0);
         for (uint32_t i = 0; i < CHUNKS; i++) {
             assert_int_equal(chunktab_next(tr->chunks, &s, &row, NULL), 1);
             assert_int_equal(row.pub.index, i);
@@ -557,7 +530,7 @@ static void test_memory(void **state)
     for (uint32_t i = 0; i < MANY; i++) {
         out_chunk(&o, 0, 1, i, i + 1);
     }
-    out_end(&o);
+    out_finish(&o);
     snprintf(fd, sizeof(fd), "%d", dup(o.fd));
     assert_int_equal(run_again(fd, "0", NULL), 0);
     snprintf(fd, sizeof(fd), "%d", dup(o.fd));

@@ -40,12 +40,8 @@ struct maker {
     int first, open;
 };
 
-struct out {
-    struct ctr_dict *dict;
-    struct ctr_encoder *enc;
-    struct ctr_packed *packed;
-    struct ctr_writer *w;
-    int fd;
+struct machine {
+    struct out out;
     struct maker thread[THREADS];
     uint64_t now;
     uint32_t runs; /* the thread */
@@ -62,20 +58,20 @@ static uint32_t below(uint32_t n)
     return (uint32_t)(seed >> 33) % n;
 }
 
-static void begin_chunk(struct out *o, struct maker *t)
+static void begin_chunk(struct machine *m, struct maker *t)
 {
     t->n = 0;
     t->side.n = 0;
-    t->set = o->set;
-    t->first = o->fresh;
-    o->fresh = 0;
-    t->start = t->ns = o->now++;
+    t->set = m->set;
+    t->first = m->fresh;
+    m->fresh = 0;
+    t->start = t->ns = m->now++;
     t->open = 1;
 }
 
-static void end_chunk(struct out *o, uint32_t thread)
+static void end_chunk(struct machine *m, uint32_t thread)
 {
-    struct maker *t = &o->thread[thread];
+    struct maker *t = &m->thread[thread];
     const struct ctr_segment seg = {
         .words = t->words,
         .n_words = t->n,
@@ -85,65 +81,65 @@ static void end_chunk(struct out *o, uint32_t thread)
         .side_bytes = (uint32_t)t->side.n,
         .flags = t->first ? CTR_SEGMENT_FIRST : 0,
         .start_ns = t->start,
-        .end_ns = thread == o->runs ? o->now : t->stopped,
+        .end_ns = thread == m->runs ? m->now : t->stopped,
     };
     t->open = 0;
     if (t->n || t->side.n) {
-        assert_int_equal(ctr_encoder_run(o->enc, &seg, 1, o->packed, NULL), 0);
-        assert_int_equal(ctr_writer_chunk(o->w, thread, o->packed, NULL), 0);
+        assert_int_equal(ctr_encoder_run(m->out.enc, &seg, 1, m->out.packed, NULL), 0);
+        assert_int_equal(ctr_writer_chunk(m->out.w, thread, m->out.packed, NULL), 0);
     }
 }
 
-static void event(struct out *o, struct maker *t, uint32_t type)
+static void event(struct machine *m, struct maker *t, uint32_t type)
 {
     struct payload p = {.n = 0};
-    put_u64(&p, type == CTR_EVENT_SLICE ? o->slice : below(1000));
+    put_u64(&p, type == CTR_EVENT_SLICE ? m->slice : below(1000));
     if (type == CTR_EVENT_CONTEXT) {
         put_u64(&p, 0);
         put_u64(&p, 0);
     }
-    t->ns = o->now++;
+    t->ns = m->now++;
     side_event(&t->side, t->n, t->n, type, t->ns, &p);
 }
 
 /* Another thread runs; the recorder's rules are those of accel/tcg/cannoli/order.c. */
-static void change_thread(struct out *o, uint32_t thread)
+static void change_thread(struct machine *m, uint32_t thread)
 {
-    struct maker *t = &o->thread[thread];
-    if (t->open && t->set != o->set) {
-        end_chunk(o, thread);
+    struct maker *t = &m->thread[thread];
+    if (t->open && t->set != m->set) {
+        end_chunk(m, thread);
     }
     if (!t->open) {
-        begin_chunk(o, t);
+        begin_chunk(m, t);
     }
-    o->thread[o->runs].stopped = o->now++;
-    o->runs = thread;
-    o->slice++;
-    event(o, t, CTR_EVENT_SLICE);
+    m->thread[m->runs].stopped = m->now++;
+    m->runs = thread;
+    m->slice++;
+    event(m, t, CTR_EVENT_SLICE);
 }
 
-static void make(struct out *o, unsigned per_set, unsigned per_chunk)
+static void make(struct machine *m, unsigned per_set, unsigned per_chunk)
 {
-    change_thread(o, 0);
+    change_thread(m, 0);
     for (uint32_t i = 0; i < STEPS; i++) {
-        struct maker *t = &o->thread[o->runs];
+        struct maker *t = &m->thread[m->runs];
         if (below(i ? 6 : 2) == 0) { /* the first may begin without an instruction */
-            change_thread(o, (o->runs + 1 + below(THREADS - 1)) % THREADS);
-            t = &o->thread[o->runs];
+            change_thread(m, (m->runs + 1 + below(THREADS - 1)) % THREADS);
+            t = &m->thread[m->runs];
         } else if (below(9) == 0) {
-            event(o, t, CTR_EVENT_CONTEXT);
+            event(m, t, CTR_EVENT_CONTEXT);
         }
-        if (o->in_set >= per_set || below(per_chunk) == 0) {
-            end_chunk(o, o->runs);
-            if (o->in_set >= per_set) {
-                o->set++;
-                o->in_set = 0;
-                o->fresh = 1;
+        if (m->in_set >= per_set || below(per_chunk) == 0) {
+            end_chunk(m, m->runs);
+            if (m->in_set >= per_set) {
+                m->set++;
+                m->in_set = 0;
+                m->fresh = 1;
             }
-            begin_chunk(o, t);
+            begin_chunk(m, t);
         }
-        o->in_set++;
-        steps[i] = (struct step){.thread = o->runs,
+        m->in_set++;
+        steps[i] = (struct step){.thread = m->runs,
                                  .ordinal = t->ordinal++,
                                  .addr = 0x1000 + STRIDE * below(PLACES),
                                  .store = below(3) == 0,
@@ -151,11 +147,11 @@ static void make(struct out *o, unsigned per_set, unsigned per_chunk)
         t->words[t->n] = 1 + (uint32_t)steps[i].store;
         t->units[MAX_RUNS - 1 - t->n] = steps[i].addr;
         t->n++;
-        o->now++;
+        m->now++;
     }
     for (uint32_t i = 0; i < THREADS; i++) {
-        if (o->thread[i].open) {
-            end_chunk(o, i);
+        if (m->thread[i].open) {
+            end_chunk(m, i);
         }
     }
 }
@@ -166,38 +162,25 @@ static struct ctr_trace *make_trace(unsigned per_set, unsigned per_chunk, unsign
                                   .events = CTR_EVENTS_EXEC | CTR_EVENTS_MEM |
                                             CTR_EVENTS_CTX | CTR_EVENTS_ORDER,
                                   .addr_bits = 32};
-    struct out *o = calloc(1, sizeof(*o));
+    struct machine *m = calloc(1, sizeof(*m));
     struct ctr_trace *tr;
     uint8_t def[128];
-    uint32_t index;
-    assert_non_null(o);
-    o->fresh = 1;
-    o->fd = memfd_create("lanes", MFD_CLOEXEC);
-    assert_int_equal(ctr_dict_new(&o->dict, meta.events), 0);
+    assert_non_null(m);
+    m->fresh = 1;
+    out_open(&m->out, &meta);
     for (uint32_t id = 1; id <= 2; id++) {
         size_t n = simple_def(def, 0x1000 * id, 1, 1);
         /* The access byte of the only slot, see events.h. */
         def[n - 2] |= id == 2 ? CTR_ACCESS_STORE : 0;
-        assert_int_equal(ctr_dict_add(o->dict, id, def, n, NULL), 0);
+        assert_int_equal(ctr_dict_add(m->out.dict, id, def, n, NULL), 0);
     }
-    assert_int_equal(ctr_encoder_new(&o->enc, o->dict, 4, 1), 0);
-    assert_int_equal(ctr_packed_new(&o->packed), 0);
-    assert_int_equal(ctr_writer_new(&o->w, o->fd, o->dict, &meta, 1, NULL), 0);
-    assert_int_equal(ctr_writer_process(o->w, 1, 0, 0, &index, NULL), 0);
+    out_threads(&m->out, THREADS);
+    make(m, per_set, per_chunk);
     for (uint32_t i = 0; i < THREADS; i++) {
-        assert_int_equal(ctr_writer_thread(o->w, 0, 1 + (int)i, 0, 0, &index, NULL), 0);
+        side_free(&m->thread[i].side);
     }
-    make(o, per_set, per_chunk);
-    assert_int_equal(ctr_writer_finish(o->w, NULL), 0);
-    ctr_writer_free(o->w);
-    ctr_packed_free(o->packed);
-    ctr_encoder_free(o->enc);
-    ctr_dict_free(o->dict);
-    for (uint32_t i = 0; i < THREADS; i++) {
-        side_free(&o->thread[i].side);
-    }
-    assert_int_equal(ctr_open_fd(&tr, o->fd, flags, NULL), 0);
-    free(o);
+    assert_int_equal(ctr_open_fd(&tr, out_finish(&m->out), flags, NULL), 0);
+    free(m);
     return tr;
 }
 

@@ -162,37 +162,22 @@ static void remember(struct model *m, uint64_t time)
 
 /* ---------------------------------------------------------------- the trace */
 
-struct out {
-    struct ctr_dict *dict;
-    struct ctr_encoder *enc;
-    struct ctr_packed *packed;
-    struct ctr_writer *w;
-    int fd;
-};
-
 #define MAX_WORDS 4096u
 
 static void out_begin(struct out *o)
 {
     const struct ctr_meta meta = {
         .target = "x", .events = CTR_EVENTS_EXEC | CTR_EVENTS_MAP, .addr_bits = 64};
-    o->fd = memfd_create("maps", MFD_CLOEXEC);
-    assert_true(o->fd >= 0);
     uint8_t def[64];
-    assert_int_equal(ctr_dict_new(&o->dict, meta.events), 0);
+    out_open(o, &meta);
     assert_int_equal(ctr_dict_add(o->dict, 1, def, simple_def(def, BASE, 1, 0), NULL), 0);
-    assert_int_equal(ctr_encoder_new(&o->enc, o->dict, 8, 1), 0);
-    assert_int_equal(ctr_packed_new(&o->packed), 0);
-    assert_int_equal(ctr_writer_new(&o->w, o->fd, o->dict, &meta, 1, NULL), 0);
 }
 
 /* The same with a process and its thread 1. */
 static void out_begin_thread(struct out *o)
 {
-    uint32_t index;
     out_begin(o);
-    assert_int_equal(ctr_writer_process(o->w, 1, 0, 0, &index, NULL), 0);
-    assert_int_equal(ctr_writer_thread(o->w, 0, 1, 0, 0, &index, NULL), 0);
+    out_threads(o, 1);
 }
 
 /* Writes a run of so many instructions. */
@@ -226,12 +211,7 @@ static void out_chunk(struct out *o, uint32_t thread, struct sidebuf *a, uint64_
 static struct ctr_trace *out_end(struct out *o, unsigned flags)
 {
     struct ctr_trace *tr;
-    assert_int_equal(ctr_writer_finish(o->w, NULL), 0);
-    ctr_writer_free(o->w);
-    ctr_packed_free(o->packed);
-    ctr_encoder_free(o->enc);
-    ctr_dict_free(o->dict);
-    assert_int_equal(ctr_open_fd(&tr, o->fd, flags, NULL), 0);
+    assert_int_equal(ctr_open_fd(&tr, out_finish(o), flags, NULL), 0);
     return tr;
 }
 
