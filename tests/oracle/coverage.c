@@ -16,6 +16,7 @@
  * place, its mode and its bytes.
  */
 #include "ctr.h"
+#include "bad.h"
 
 #include <inttypes.h>
 #include <stdbool.h>
@@ -129,8 +130,7 @@ static struct ctr_trace *read_trace(const char *file, struct recording *t)
     r = r ? r : ctr_trace_blocks(tr, &diag);
     r = r ? r : ctr_replay(tr, &ops, t, &opts, &diag);
     if (r) {
-        printf("%s: %s: %s\n", file, ctr_strerror(r), diag.text);
-        exit(1);
+        bad(file, r, &diag);
     }
     return tr;
 }

@@ -11,6 +11,7 @@
  * to show that the check notices it.
  */
 #include "ctr.h"
+#include "bad.h"
 
 #include <inttypes.h>
 #include <stdbool.h>
@@ -40,12 +41,6 @@ struct check {
     uint64_t searches, every;
     uint64_t forget;
 };
-
-static void bad(const char *what, int r, const struct ctr_diag *diag)
-{
-    printf("%s: %s: %s\n", what, ctr_strerror(r), diag->text);
-    exit(1);
-}
 
 static bool is_at(const struct place *p, uint32_t thread, uint64_t ordinal)
 {

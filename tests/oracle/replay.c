@@ -10,6 +10,7 @@
  * the N-th change out, to show that the check notices it.
  */
 #include "ctr.h"
+#include "bad.h"
 #include "flags.h"
 
 #include <inttypes.h>
@@ -46,12 +47,6 @@ static void *need(void *p)
         exit(2);
     }
     return p;
-}
-
-static void bad(const char *what, int r, const struct ctr_diag *diag)
-{
-    printf("%s: %s: %s\n", what, ctr_strerror(r), diag->text);
-    exit(1);
 }
 
 static void read_chunks(struct check *c)
