@@ -73,8 +73,8 @@ def kernel(tools, target):
     return kernels[0]
 
 
-def command(tools, target, clock, append=""):
-    """QEMU's arguments; the initial file system is in tools.work."""
+def command(tools, target, clock, append="", vcpus=None):
+    """QEMU's arguments; the initial file system is in tools.work.  vcpus: else the table's."""
     m = LINUX[target]
     image = kernel(tools, target)
     busybox = os.path.join(os.path.dirname(image), "..", "bin", "busybox")
@@ -89,4 +89,4 @@ def command(tools, target, clock, append=""):
     with open(initrd, "wb") as f:
         f.write(archive)
     return [qemu, *words, *clock.split(), "-kernel", image, "-initrd", initrd, "-append",
-            "console=%s nokaslr panic=-1 %s" % (m.console, append), "-smp", str(m.vcpus)]
+            "console=%s nokaslr panic=-1 %s" % (m.console, append), "-smp", str(vcpus or m.vcpus)]

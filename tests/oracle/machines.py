@@ -499,7 +499,7 @@ def firmware(tools, target):
 
 
 def kernel(tools, target):
-    return begin(tools, target, linux.command(tools, target, CALM), 1200000)
+    return begin(tools, target, linux.command(tools, target, CALM, vcpus=1), 1200000)
 
 
 def begin(tools, target, command, insns):
