@@ -59,6 +59,7 @@ static const struct {
     {"no-modules", "tracedump has"},
     {"output", "tracesym and tracecov have"},
     {"pc", "tracedump and tracesym have"},
+    {"phys", "tracedump and tracesym have"},
     {"reads", "tracedump and tracesym have"},
     {"sort", "tracesym has"},
     {"state", "tracedump has"},

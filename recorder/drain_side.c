@@ -248,6 +248,7 @@ int drain_on_record(void *arg, uint32_t pipe, const struct mempipe_side_record *
     case MEMPIPE_SIDE_REGS:
     case MEMPIPE_SIDE_STATE:
     case MEMPIPE_SIDE_EVENT:
+    case MEMPIPE_SIDE_PAGE:
         return keep(d, pipe, rec, bytes, type);
     default:
         return drain_reject(d, pipe, "a record of unknown type");

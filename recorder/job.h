@@ -56,8 +56,9 @@ struct guest_thread {
     uint64_t start_ns, end_ns;
     uint32_t end_reason;
     int32_t end_status;
-    bool incomplete; /* its last events may be missing: known to the drain */
-    bool unsure;     /* ... known to the writer, and the writer's alone */
+    bool incomplete;             /* its last events may be missing: known to the drain */
+    bool unsure;                 /* ... known to the writer, and the writer's alone */
+    struct ctr_physmap *physmap; /* the writer's, with CTR_EVENTS_PHYS */
     uint32_t index;
 };
 

@@ -49,6 +49,7 @@ static const struct {
     {"time", CTR_EVENTS_TIME},
     {"int", CTR_EVENTS_INT},
     {"ctx", CTR_EVENTS_CTX},
+    {"phys", CTR_EVENTS_MEM | CTR_EVENTS_PHYS},
     {"all", CTR_EVENTS_ALL},
 };
 
@@ -60,7 +61,8 @@ static const struct tool_option table[] = {
      "(default " DEFAULT_OUTPUT ")"},
     {'e', "events", "LIST",
      "what to record, beside exec: mem, val, reg, thr; of\n"
-     "programs sys, map, time; of machines int, ctx; all\n"
+     "programs sys, map, time; of machines int, ctx, phys;\n"
+     "all "
      "(default: all but val and reg)",
      &event_words},
     {OPT_DATA_LIMIT, "data-limit", "SIZE",

@@ -76,6 +76,8 @@ int pipeline_new(struct pipeline **out, const struct pipeline_config *config,
         return err;
     }
     pl->host = config->host;
+    pl->phys = config->host->layout.events & CTR_EVENTS_PHYS;
+    pl->level = config->level;
     pl->n_workers = config->workers;
     pl->max_spare = config->workers / 2 + 1;
     pl->workers = calloc(config->workers, sizeof(*pl->workers));

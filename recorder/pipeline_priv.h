@@ -43,6 +43,8 @@ struct pipeline {
     struct sink *sink;
     struct journal *journal;
     const char *output;
+    bool phys; /* CTR_EVENTS_PHYS */
+    int level;
     unsigned n_workers;
     struct worker *workers;
     pthread_t writer_thread;

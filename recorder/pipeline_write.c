@@ -16,6 +16,17 @@ static void run_dump(struct pipeline *pl, struct pipeline_dump *d)
     pthread_mutex_unlock(&pl->lock);
 }
 
+/* Completes a chunk with what the thread's chunks before it say of physical pages. */
+static int add_pages(struct pipeline *pl, struct job *job, struct ctr_diag *diag)
+{
+    struct guest_thread *t = job->thread;
+
+    if (!t->physmap && ctr_physmap_new(&t->physmap, pl->host->addr_bytes, pl->level)) {
+        return -CTR_E_NOMEM;
+    }
+    return ctr_physmap_apply(t->physmap, job->packed, diag);
+}
+
 /* Notes what the jobs say about threads, then passes them on. */
 static int do_job(struct pipeline *pl, struct job *job, struct ctr_diag *diag)
 {
@@ -23,6 +34,11 @@ static int do_job(struct pipeline *pl, struct job *job, struct ctr_diag *diag)
     struct ctr_packed_info info;
 
     if (job->kind == JOB_CHUNK) {
+        int err = pl->phys ? add_pages(pl, job, diag) : 0;
+
+        if (err) {
+            return err;
+        }
         ctr_packed_info(job->packed, &info);
         if (info.unsure) {
             t->unsure = true;
@@ -83,6 +99,9 @@ void *pipeline_writer_main(void *arg)
             job->thread->index = UINT32_MAX;
         } else if (job->kind == JOB_CHUNK && drop) {
             job->thread->unsure = true;
+            if (job->thread->physmap) {
+                ctr_physmap_forget(job->thread->physmap);
+            }
         }
         if (!drop) {
             err = do_job(pl, job, &diag);
@@ -94,6 +113,7 @@ void *pipeline_writer_main(void *arg)
             pipeline_release(pl, job);
         }
         if (job->kind == JOB_THREAD_END) {
+            ctr_physmap_free(job->thread->physmap);
             free(job->thread);
         } else if (job->kind == JOB_PROCESS_END) {
             free(job->process);

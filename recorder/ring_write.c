@@ -18,6 +18,10 @@ struct writing {
     struct ctr_writer *w;
     struct ctr_encoder *enc;
     struct ctr_packed *packed;
+    struct ctr_physmap **physmap; /* of each thread; NULL: none yet */
+    unsigned addr_bytes;
+    int level;
+    bool phys; /* CTR_EVENTS_PHYS */
     struct ring_fold fold;
     uint32_t nproc, nthread;
     uint32_t *proc, *thread; /* their numbers in the file, or NOT_THERE */
@@ -108,7 +112,8 @@ static int choose(struct writing *x)
     x->proc = malloc(((size_t)x->nproc + 1) * sizeof(*x->proc));
     x->thread = malloc(((size_t)x->nthread + 1) * sizeof(*x->thread));
     x->first = malloc(((size_t)x->nthread + 1) * sizeof(*x->first));
-    if (!x->has_past || !x->proc || !x->thread || !x->first) {
+    x->physmap = calloc((size_t)x->nthread + 1, sizeof(struct ctr_physmap *));
+    if (!x->physmap || !x->has_past || !x->proc || !x->thread || !x->first) {
         return -CTR_E_NOMEM;
     }
     for (size_t i = 0; i < x->fold.n; i++) {
@@ -248,6 +253,30 @@ static int64_t write_events(struct writing *x, const struct ring_kept *k, size_t
     return err ? err : (int64_t)n;
 }
 
+/* What is known of a thread's physical pages; NULL: no memory. */
+static struct ctr_physmap *physmap_of(struct writing *x, uint32_t thread)
+{
+    if (!x->physmap[thread] &&
+        ctr_physmap_new(&x->physmap[thread], x->addr_bytes, x->level)) {
+        return NULL;
+    }
+    return x->physmap[thread];
+}
+
+static int learn_pages(struct writing *x, uint32_t thread)
+{
+    struct ctr_physmap *map = physmap_of(x, thread);
+
+    return map ? ctr_physmap_learn(map, x->packed) : -CTR_E_NOMEM;
+}
+
+static int apply_pages(struct writing *x, uint32_t thread)
+{
+    struct ctr_physmap *map = physmap_of(x, thread);
+
+    return map ? ctr_physmap_apply(map, x->packed, NULL) : -CTR_E_NOMEM;
+}
+
 /* What a thread of a killed process had not handed over. */
 static int write_tail(struct writing *x, const struct ring_tail *t)
 {
@@ -257,6 +286,9 @@ static int write_tail(struct writing *x, const struct ring_tail *t)
     while (!taken) {
         int err = ctr_encoder_run_some(x->enc, &seg, 1, &taken, x->packed, NULL);
 
+        if (!err && x->phys) {
+            err = apply_pages(x, t->thread);
+        }
         if (!err) {
             err = ctr_writer_chunk(x->w, x->thread[t->thread], x->packed, x->diag);
         }
@@ -281,6 +313,9 @@ static int write_chunks(struct writing *x)
         const struct ring_chunk *c = ring_at(x->r, at);
         int err = ctr_packed_load(x->packed, c + 1, c->packed_bytes);
 
+        if (!err && x->phys && x->n_tails) {
+            err = learn_pages(x, c->thread);
+        }
         if (!err) {
             err = ctr_writer_chunk(x->w, x->thread[c->thread], x->packed, x->diag);
         }
@@ -358,11 +393,18 @@ int ring_write(const struct ring *r, int fd, struct ctr_dict *dict, int level,
         meta.dropped_insns = x.state->numbers.dropped_insns;
         meta.dropped_loads = x.state->numbers.dropped_loads;
         meta.dropped_stores = x.state->numbers.dropped_stores;
+        x.phys = meta.events & CTR_EVENTS_PHYS;
+        x.level = level;
+        x.addr_bytes = meta.addr_bits / 8u;
         err = write_all(&x, fd, dict ? dict : own, &meta, level);
     }
     if (x.w) {
         ctr_writer_stats(x.w, stats);
     }
+    for (uint32_t i = 0; x.physmap && i < x.nthread; i++) {
+        ctr_physmap_free(x.physmap[i]);
+    }
+    free(x.physmap);
     ctr_packed_free(x.packed);
     ctr_encoder_free(x.enc);
     ctr_writer_free(x.w);

@@ -117,11 +117,13 @@
  *   u8  len[ninsn]         bytes of each instruction
  *   u8  code[code_bytes]   the instructions' bytes, in order
  *   ...  slot[nslot]       CTR_BLOCKDEF_SLOT bytes each:
- *                            u16 insn, u16 group, u8 access, u8 zero;
+ *                            u16 insn, u16 group, u8 access, u8 mmu;
  *                            in program order, so that insn never decreases.
  *                            In a register slot (CTR_ACCESS_REG) `group' is
  *                            the register's number in the register table,
- *                            and no other bit but the size is set
+ *                            and no other bit but the size is set.  mmu:
+ *                            with CTR_EVENTS_PHYS QEMU's MMU index of an
+ *                            access, below CTR_MMUS; otherwise 0
  *   u64 pc[ninsn]          only with CTR_BLOCK_HAS_PCS; otherwise each
  *                          instruction follows the one before
  *   u32 ntag, and ntag times u16 insn, u16 library, u64 tag
@@ -185,6 +187,15 @@
     0x80u /* access whose value is not recorded: its
                                           address unit only */
 
+/*
+ * Physical addresses (CTR_EVENTS_PHYS).  How a virtual address is translated depends on
+ * the MMU index that the access uses: QEMU has one for each privilege and address space
+ * that a processor distinguishes.  What is known of a page:
+ */
+#define CTR_MMUS 16u
+#define CTR_PAGE_DEVICE 0x1u /* registers of a device, or nothing: no memory */
+#define CTR_PAGE_SECURE 0x2u /* arm: in secure memory */
+
 /* Units that a value of n bytes occupies in the data column. */
 #define CTR_UNITS(n, unit) (((n) + (unit) - 1u) / (unit))
 
@@ -234,9 +245,11 @@
 #define CTR_EVENTS_INT 0x200u   /* exceptions and interrupts, of machines only */
 #define CTR_EVENTS_CTX 0x400u   /* address spaces, of machines only */
 #define CTR_EVENTS_ORDER 0x800u /* which vCPU runs; always on */
-#define CTR_EVENTS_ALL 0xfffu
+#define CTR_EVENTS_PHYS 0x1000u /* physical addresses of accesses, of machines only */
+#define CTR_EVENTS_ALL 0x1fffu
 /* Those of machines only, and of programs only */
-#define CTR_EVENTS_MACHINE (CTR_EVENTS_INT | CTR_EVENTS_CTX | CTR_EVENTS_ORDER)
+#define CTR_EVENTS_MACHINE                                                               \
+    (CTR_EVENTS_INT | CTR_EVENTS_CTX | CTR_EVENTS_ORDER | CTR_EVENTS_PHYS)
 #define CTR_EVENTS_PROGRAM (CTR_EVENTS_SYS | CTR_EVENTS_MAP | CTR_EVENTS_TIME)
 
 /*

@@ -112,7 +112,7 @@
 #include "cannoli/events.h"
 
 #define MEMPIPE_MAGIC 0x6570697063726374ull /* "ctrcpipe" */
-#define MEMPIPE_VERSION 7u
+#define MEMPIPE_VERSION 8u
 #define MEMPIPE_LINE 64
 /* Mail slots of a pipe, a power of two, more than the buffers one pipe can have in flight. */
 #define MEMPIPE_MAIL 128u
@@ -389,6 +389,7 @@ enum {
     MEMPIPE_SIDE_REGS = 9,   /* struct mempipe_side_regs, then registers */
     MEMPIPE_SIDE_STATE = 10, /* struct mempipe_side_place, then the state */
     MEMPIPE_SIDE_EVENT = 11, /* struct mempipe_side_event, then its payload */
+    MEMPIPE_SIDE_PAGE = 12,  /* struct mempipe_side_page */
 };
 
 struct mempipe_side_record {
@@ -427,11 +428,13 @@ struct mempipe_side_place {
 struct mempipe_side_access {
     struct mempipe_side_place p;
     uint16_t insn;
-    uint8_t store; /* 0 load, 1 store */
-    uint8_t big_endian;
+    uint8_t flags; /* MEMPIPE_ACCESS_* */
+    uint8_t mmu;   /* with CTR_EVENTS_PHYS as in events.h, else 0 */
     uint32_t size; /* bytes, 1 or more */
     uint64_t addr;
 };
+#define MEMPIPE_ACCESS_STORE 0x1u
+#define MEMPIPE_ACCESS_BE 0x2u /* the value is big-endian in memory */
 
 /*
  * Registers that were changed other than by register slots, n of them:
@@ -459,6 +462,27 @@ struct mempipe_side_event {
     uint32_t zero;
     uint64_t time_ns; /* CLOCK_MONOTONIC, 0: not requested */
 };
+
+/*
+ * With CTR_EVENTS_PHYS: from here on virtual page `page' of MMU index `mmu' is at the
+ * physical address `phys'.  The TLB was filled by instruction `insn' of the last block,
+ * for its accesses and all later ones; with MEMPIPE_NO_INSN, after the last run.
+ */
+struct mempipe_side_page {
+    struct mempipe_side_place p; /* n: 0 */
+    uint16_t insn;
+    uint8_t mmu;
+    uint8_t flags; /* MEMPIPE_PAGE_*; the first two as in events.h */
+    uint8_t bits;  /* of an address within a page */
+    uint8_t zero[3];
+    uint64_t page; /* the address of its first byte */
+    uint64_t phys;
+};
+#define MEMPIPE_NO_INSN 0xffffu
+#define MEMPIPE_PAGE_DEVICE CTR_PAGE_DEVICE
+#define MEMPIPE_PAGE_SECURE CTR_PAGE_SECURE
+#define MEMPIPE_PAGE_FLAGS (CTR_PAGE_DEVICE | CTR_PAGE_SECURE)
+#define MEMPIPE_PAGE_FIRST 0x80u /* all that was recorded before is not in the TLB */
 
 /* The register table: n entries, `table_bytes' of them follow; before any buffer
  * of the pipe, from the first thread of each process. */

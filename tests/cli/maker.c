@@ -64,6 +64,7 @@ void maker_open(struct maker *m, const char *path, const char *target, unsigned 
     check("dict", ctr_dict_new(&m->dict, meta.events), NULL);
     check("encoder", ctr_encoder_new(&m->enc, m->dict, m->addr_bytes, 1), NULL);
     check("packed", ctr_packed_new(&m->packed), NULL);
+    check("pages", ctr_physmap_new(&m->physmap, m->addr_bytes, 1), NULL);
     check("writer", ctr_writer_new(&m->writer, m->fd, m->dict, &meta, 1, &diag), &diag);
 }
 
@@ -76,6 +77,7 @@ void maker_close(struct maker *m, bool finish)
     }
     ctr_writer_free(m->writer);
     ctr_packed_free(m->packed);
+    ctr_physmap_free(m->physmap);
     ctr_encoder_free(m->enc);
     ctr_dict_free(m->dict);
     free(m->words);
@@ -181,7 +183,7 @@ void put_extra(struct maker *m, uint16_t insn, bool store, uint32_t size, uint64
     struct mempipe_side_access *a = put_side(m, MEMPIPE_SIDE_ACCESS, n, sizeof(*a) + n);
 
     a->insn = insn;
-    a->store = store;
+    a->flags = store ? MEMPIPE_ACCESS_STORE : 0;
     a->size = size;
     a->addr = addr;
     if (data) {
@@ -213,6 +215,7 @@ void flush_chunk(struct maker *m, uint32_t thread, unsigned segment_flags)
     };
 
     check("encode", ctr_encoder_run(m->enc, &seg, 1, m->packed, &diag), &diag);
+    check("pages", ctr_physmap_apply(m->physmap, m->packed, &diag), &diag);
     check("write", ctr_writer_chunk(m->writer, thread, m->packed, &diag), &diag);
     m->clock_ns += 1500000;
     memset(m->words, 0, m->n_words * sizeof(*m->words));

@@ -25,6 +25,7 @@ struct maker {
     struct ctr_dict *dict;
     struct ctr_encoder *enc;
     struct ctr_packed *packed;
+    struct ctr_physmap *physmap; /* of all threads, which have other pages */
     struct ctr_writer *writer;
     int fd;
     unsigned addr_bytes;
@@ -129,6 +130,7 @@ void make_random(char **argv, bool all, bool few);
 void make_chosen(const char *path);
 void make_machine(const char *name, const char *path);
 void make_slices(const char *path);
+void make_physical(const char *path);
 void make_kernel(char **argv);
 
 /* mktrace_generated.c */

@@ -231,6 +231,54 @@ void make_machine(const char *name, const char *path)
     maker_close(&m, true);
 }
 
+/* From instruction 0 of the run on that comes last so far, a page is at phys. */
+static void fill(struct maker *m, uint64_t page, uint64_t phys, uint8_t flags)
+{
+    struct mempipe_side_page *x = put_side(m, MEMPIPE_SIDE_PAGE, 0, sizeof(*x));
+
+    x->flags = flags;
+    x->bits = 12;
+    x->page = page;
+    x->phys = phys;
+}
+
+/*
+ * Loads of a machine whose pages are known, unknown, a device's, or two at once; in the
+ * second chunk of one from the first, before and after it is somewhere else.
+ */
+void make_physical(const char *path)
+{
+    struct block b = {.id = 1, .pc = 0x40100000, .mode = CTR_PRIVILEGE_KERNEL << 4};
+    struct maker m = {0};
+    uint32_t thread;
+
+    maker_open(&m, path, "aarch64-softmmu", EM_AARCH64, false, 64,
+               CTR_EVENTS_EXEC | CTR_EVENTS_MEM | CTR_EVENTS_PHYS);
+    block_insn(&b, "\x1f\x20\x03\xd5", 4);
+    block_slot(&b, 0, LOAD8);
+    add_block(&m, &b);
+    thread = add_thread(&m, add_process(&m, 7, 1), 7, 0);
+    put_word(&m, 1);
+    fill(&m, 0x21000, 0x40005000, MEMPIPE_PAGE_FIRST);
+    put_addr(&m, 0x21008);
+    put_word(&m, 1);
+    fill(&m, 0x22000, 0x40009000, 0);
+    put_addr(&m, 0x21ffc);
+    put_word(&m, 1);
+    fill(&m, 0x30000, 0x9000000, MEMPIPE_PAGE_DEVICE);
+    put_addr(&m, 0x30018);
+    put_word(&m, 1);
+    put_addr(&m, 0x50000);
+    flush_chunk(&m, thread, 0);
+    put_word(&m, 1);
+    put_addr(&m, 0x21010);
+    put_word(&m, 1);
+    fill(&m, 0x21000, 0x40007000, 0);
+    put_addr(&m, 0x21010);
+    flush_chunk(&m, thread, 0);
+    maker_close(&m, true);
+}
+
 /* Which vCPU ran, and for how many instructions, one after the other. */
 static const struct {
     unsigned cpu, insns;

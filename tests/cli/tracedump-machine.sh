@@ -51,6 +51,60 @@ one_line -e int of cpu1
 run 4 "$dump" -e int,ctx chosen.ctr
 grep -q 'exceptions, address spaces were not recorded' stderr || fail "$(cat stderr)"
 
+# Physical addresses: of two pages, of a device, not known; of the chunk before.
+"$TOOLS/mktrace" physical physical.ctr || exit 1
+run 0 "$dump" --phys --no-disas physical.ctr
+grep -o 'r 0x.*' stdout >seen
+same - seen "--phys" <<'END'
+r 0x21008/8@0x40005008
+r 0x21ffc/8@0x40005ffc+0x40009000
+r 0x30018/8@dev:0x9000018
+r 0x50000/8@?
+r 0x21010/8@0x40005010
+r 0x21010/8@0x40007010
+END
+run 0 "$dump" --phys --json -e mem physical.ctr
+grep -o '"size".*' stdout >seen
+same - seen "--phys --json" <<'END'
+"size":8,"phys":"0x40005008"}
+"size":8,"phys":"0x40005ffc","phys_next":"0x40009000"}
+"size":8,"phys":"0x9000018","device":true}
+"size":8}
+"size":8,"phys":"0x40005010"}
+"size":8,"phys":"0x40007010"}
+END
+run 0 "$dump" physical.ctr
+grep -q @ stdout && fail "physical addresses without --phys"
+while read -r ranges ordinals; do
+    run 0 "$dump" --addr="phys:$ranges" -e exec physical.ctr
+    [ "$(awk '{print $1}' stdout | paste -sd,)" = "$ordinals" ] || fail "$ranges: $(cat stdout)"
+    run 0 "$dump" --addr="phys:$ranges" -e mem - < <(cat physical.ctr)
+    [ "$(awk '{print $1}' stdout | paste -sd,)" = "$ordinals" ] || fail "$ranges: $(cat stdout)"
+done <<'END'
+0x40005008 0
+0x40009003 1
+0x40005fff-0x40006000,0x9000000+0x1000 1,2
+0x40005010 4
+0x40007000+0x1000 5
+END
+run 0 "$dump" --addr=phys:0x40007010 --addr=0x50000 -e mem physical.ctr
+[ "$(awk '{print $1}' stdout | paste -sd,)" = 3,5 ] || fail "physical or virtual: $(cat stdout)"
+run 0 "$dump" --statistics --addr=phys:0x9000018 physical.ctr
+grep -q ' 1 of 2 chunks' stderr || fail "$(cat stderr)"
+run 4 "$dump" --addr=phys:0x40009004 physical.ctr
+one_line --addr=phys: nothing
+for how in --phys --addr=phys:0x1000; do
+    run 4 "$dump" "$how" aarch64.ctr
+    one_line "$how" without
+    grep -q 'physical addresses were not recorded' stderr || fail "$how: $(cat stderr)"
+done
+for how in "--phys --info" "--addr phys:main" "--addr phys:" \
+    "--addr phys:0x1000 --last-write-before 3" "--addr phys:0x1000 --find 00"; do
+    # shellcheck disable=SC2086
+    run 2 "$dump" $how physical.ctr
+    one_line "$how"
+done
+
 # vCPUs that take turns are shown in that order, and so are parts and searches.
 "$TOOLS/mktrace" slices slices.ctr || exit 1
 run 0 "$dump" --no-disas slices.ctr

@@ -14,7 +14,7 @@
 #include "base/le.h"
 #include "write/writer.h"
 
-#define INPUT_HEAD (CHUNK_BODY + 4 * CHUNK_FRAMES)
+#define INPUT_HEAD (CHUNK_BODY + 4 * CHUNK_PHYS_FRAMES)
 
 /* Where the first section of a type is, and its contents. */
 static const uint8_t *find_section(const uint8_t *p, size_t n, unsigned type)
@@ -38,10 +38,12 @@ uint8_t *fuzz_seed(unsigned i, size_t *n)
         abort();
     }
     const uint8_t *frames = sec + SECT_OFF_FRAMES;
-    memcpy(out, frames + CHUNK_FRAMES * SECT_FRAME, CHUNK_BODY);
+    const unsigned nframes = le16(sec + SECT_OFF_NFRAMES);
+    memset(out, 0, INPUT_HEAD);
+    memcpy(out, frames + nframes * SECT_FRAME, CHUNK_BODY);
     const uint8_t *src = sec + 8 + le32(sec + 4);
     *n = INPUT_HEAD;
-    for (unsigned k = 0; k < CHUNK_FRAMES; k++) {
+    for (unsigned k = 0; k < nframes; k++) {
         uint32_t csize = le32(frames + k * SECT_FRAME);
         uint32_t dsize = le32(frames + k * SECT_FRAME + 4);
         put32(out + CHUNK_BODY + 4 * k, dsize);
@@ -63,12 +65,13 @@ static void run(const uint8_t *data, size_t n, unsigned seed)
     size_t start = (size_t)(sec - file);
     uint8_t *out = malloc(start + SECT_MAX_HEAD + ZSTD_compressBound(n) + 256);
     uint8_t *z = malloc(ZSTD_compressBound(n) + 256);
-    struct out_frame f[CHUNK_FRAMES] = {{0}};
+    struct out_frame f[CHUNK_PHYS_FRAMES] = {{0}};
     if (!out || !z) {
         abort();
     }
     size_t at = INPUT_HEAD, zn = 0;
-    for (unsigned k = 0; k < CHUNK_FRAMES; k++) {
+    const unsigned nframes = le16(sec + SECT_OFF_NFRAMES);
+    for (unsigned k = 0; k < nframes; k++) {
         size_t size = le32(data + CHUNK_BODY + 4 * k);
         size = size < n - at ? size : n - at;
         if (size) {
@@ -82,9 +85,8 @@ static void run(const uint8_t *data, size_t n, unsigned seed)
     }
     memcpy(out, file, start);
     size_t total = start;
-    total +=
-        writer_section_head(out + total, SECT_CHUNK, SECT_REQUIRED,
-                            le32(sec + SECT_OFF_SEQ), data, CHUNK_BODY, f, CHUNK_FRAMES);
+    total += writer_section_head(out + total, SECT_CHUNK, SECT_REQUIRED,
+                                 le32(sec + SECT_OFF_SEQ), data, CHUNK_BODY, f, nframes);
     memcpy(out + total, z, zn);
     fuzz_read(out, total + zn, 0);
     free(z);

@@ -22,6 +22,11 @@
 #define UNSURE 2u
 #define SMALL 4u /* chunk limits, in blocks and records, from the upper bits */
 #define REGS 64u /* registers of the table */
+/* Input has eight kinds of events: of a machine are those with accesses and mappings. */
+#define WITH_PHYS(events)                                                                \
+    ((events) |                                                                          \
+     (((events) & CTR_EVENTS_MEM) && ((events) & CTR_EVENTS_MAP) ? CTR_EVENTS_PHYS       \
+                                                                 : 0u))
 
 struct input {
     const uint8_t *p;
@@ -49,7 +54,8 @@ static int sum_exec(void *arg, struct ctr_job *job, const struct ctr_exec *e)
 static int sum_mem(void *arg, struct ctr_job *job, const struct ctr_mem *m)
 {
     (void)job;
-    *(volatile uint64_t *)arg += m->addr + (m->data ? m->data[m->size - 1] : 0);
+    *(volatile uint64_t *)arg +=
+        m->addr + (m->data ? m->data[m->size - 1] : 0) + (m->phys ? m->phys->addr : 0);
     return 0;
 }
 
@@ -69,23 +75,26 @@ static int sum_os(void *arg, struct ctr_job *job, const struct ctr_os_event *o)
 
 /* Packs the segment, in one chunk or in as many as needed; 0, or an error. */
 static int write_chunks(struct ctr_writer *w, struct ctr_encoder *enc,
-                        struct ctr_segment seg, int some)
+                        struct ctr_segment seg, unsigned addr_bytes, int some)
 {
+    struct ctr_physmap *map;
     struct ctr_packed *packed;
     struct ctr_diag diag;
     unsigned taken = 0;
     int err = 0;
-    if (ctr_packed_new(&packed)) {
+    if (ctr_packed_new(&packed) || ctr_physmap_new(&map, addr_bytes, 1)) {
         abort();
     }
     while (!err && !taken) {
         err = some ? ctr_encoder_run_some(enc, &seg, 1, &taken, packed, &diag)
                    : ctr_encoder_run(enc, &seg, 1, packed, &diag);
         taken = some ? taken : 1;
-        if (!err && ctr_writer_chunk(w, 0, packed, &diag)) {
+        if (!err && (ctr_physmap_apply(map, packed, &diag) ||
+                     ctr_writer_chunk(w, 0, packed, &diag))) {
             abort();
         }
     }
+    ctr_physmap_free(map);
     ctr_packed_free(packed);
     return err;
 }
@@ -117,7 +126,7 @@ static void write_and_read(struct ctr_dict *dict, struct ctr_encoder *enc,
         ctr_writer_thread(w, process, 1, 0, 0, &thread, &diag)) {
         abort();
     }
-    if (write_chunks(w, enc, *seg, some) && !some) {
+    if (write_chunks(w, enc, *seg, addr_bytes, some) && !some) {
         ctr_writer_free(w);
         close(fd);
         return;
@@ -125,7 +134,7 @@ static void write_and_read(struct ctr_dict *dict, struct ctr_encoder *enc,
     if (ctr_writer_finish(w, &diag) || ctr_open_fd(&tr, fd, 0, &diag)) {
         abort();
     }
-    struct ctr_replay_opts opts = {.workers = 1};
+    struct ctr_replay_opts opts = {.workers = 1, .phys = 1};
     int err = ctr_replay(tr, &ops, &sum, &opts, &diag);
     if (err && !(may_fail && err == -CTR_E_CORRUPT)) {
         fprintf(stderr, "accepted, but not readable: %s (%s)\n", diag.text, diag.field);
@@ -171,7 +180,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
         return 0;
     }
     unsigned addr_bytes = h[0] & ADDR4 ? 4 : 8;
-    unsigned events = h[1] | CTR_EVENTS_EXEC;
+    unsigned events = WITH_PHYS(h[1]) | CTR_EVENTS_EXEC;
     uint32_t nwords = le16(h + 4), nunits = le16(h + 6), nside = le16(h + 8) * 8u;
     struct ctr_dict *dict;
     struct ctr_encoder *enc;
@@ -244,8 +253,8 @@ uint8_t *fuzz_seed(unsigned i, size_t *n)
     struct sim_thread t;
     unsigned events = masks[i % 7];
     sim_init(&s, i + 1, 4 + i, i & 1 ? 4 : 8, events,
-             (SIM_ALL & ~SIM_BIG) | (events & CTR_EVENTS_SYS ? SIM_SYSTEM : 0) |
-                 (i % 3 ? SIM_PART : 0));
+             (SIM_ALL & ~SIM_BIG) | (WITH_PHYS(events) & CTR_EVENTS_PHYS ? SIM_PHYS : 0) |
+                 (events & CTR_EVENTS_SYS ? SIM_SYSTEM : 0) | (i % 3 ? SIM_PART : 0));
     sim_thread_run(&s, &t, 20 + i);
     /* The last segment: its tail may be unsure. */
     const struct sim_segment *g = &t.seg[i % 2 ? t.n_seg - 1 : 0];

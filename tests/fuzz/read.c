@@ -30,6 +30,9 @@ static int count_mem(void *arg, struct ctr_job *job, const struct ctr_mem *m)
 {
     volatile uint64_t *sum = arg;
     *sum += m->addr + m->size + m->pc;
+    if (m->phys) {
+        *sum += m->phys->addr + m->phys->next + m->phys->size + m->phys->flags;
+    }
     for (uint32_t i = 0; m->data && i < m->size; i++) {
         *sum += m->data[i];
     }
@@ -174,7 +177,11 @@ void fuzz_read(const uint8_t *data, size_t n, unsigned flags)
             .pcs = &range, .npc = 1, .addrs = &range, .naddr = 1, .from = 5};
         opts.filter = &f;
         ctr_replay(tr, &ops, &sum, &opts, &diag);
+        f = (struct ctr_filter){.phys = &range, .nphys = 1};
+        ctr_replay(tr, &ops, &sum, &opts, &diag);
+        f = (struct ctr_filter){.addrs = &range, .naddr = 1};
         opts.filter = NULL;
+        opts.phys = 1;
         opts.slices = 1;
         ctr_replay(tr, &ops, &sum, &opts, &diag);
         opts.slices = 0;
@@ -197,8 +204,6 @@ void fuzz_read(const uint8_t *data, size_t n, unsigned flags)
         }
         for (unsigned flag = 0; flag <= CTR_SEARCH_BACK; flag += CTR_SEARCH_BACK) {
             struct ctr_found found;
-            f.npc = 0;
-            f.from = 0;
             if (ctr_search(tr, &f, 0, 20, flag, 1, &found, &diag) == 1) {
                 sum += found.ordinal;
             }
@@ -247,14 +252,14 @@ void fuzz_fix_hashes(uint8_t *data, size_t n)
 
 uint8_t *fuzz_trace(unsigned seed, size_t *n)
 {
-    static const uint8_t masks[] = {0x03, 0xff, 0x07, 0x0f, 0x01, 0x09, 0x0b};
+    static const uint16_t masks[] = {0x03, 0x10ff, 0x07, 0x0f, 0x01, 0x09, 0x0b};
     unsigned events = masks[seed % 7];
     struct recording r;
-    recording_make(&r, seed + 1, 1 + seed % 3, 30 + seed * 5, 5 + seed, seed & 1 ? 4 : 8,
-                   events,
-                   (SIM_ALL & ~SIM_BIG) | (events & CTR_EVENTS_SYS ? SIM_SYSTEM : 0) |
-                       (seed % 5 > 1 ? SIM_PART : 0),
-                   1 + seed % 3, seed % 4 != 3);
+    recording_make(
+        &r, seed + 1, 1 + seed % 3, 30 + seed * 5, 5 + seed, seed & 1 ? 4 : 8, events,
+        (SIM_ALL & ~SIM_BIG) | (events & CTR_EVENTS_SYS ? SIM_SYSTEM : 0) |
+            (events & CTR_EVENTS_PHYS ? SIM_PHYS : 0) | (seed % 5 > 1 ? SIM_PART : 0),
+        1 + seed % 3, seed % 4 != 3);
     uint8_t *p = r.file;
     *n = r.bytes;
     r.file = NULL;

@@ -56,8 +56,8 @@
 #include "fakeguest.h"
 
 extern const char cannoli_note[];
-const char cannoli_note[] __attribute__((used)) = "cannoli-mempipe-version=7";
-_Static_assert(MEMPIPE_VERSION == 7, "the note names another version");
+const char cannoli_note[] __attribute__((used)) = "cannoli-mempipe-version=8";
+_Static_assert(MEMPIPE_VERSION == 8, "the note names another version");
 
 struct thread_arg {
     struct fake *creator;

@@ -72,6 +72,10 @@ class Tools:
         return self.helper("oracle-order", "order.c", library=True)
 
     @functools.cached_property
+    def physical(self):
+        return self.helper("oracle-physical", "physical.c", library=True)
+
+    @functools.cached_property
     def coverage(self):
         return self.helper("oracle-coverage", "coverage.c", library=True)
 

@@ -29,6 +29,7 @@ import choices
 import isa
 import machines
 import maps
+import physical
 import props
 import realprogs
 import randomrun
@@ -235,6 +236,8 @@ OTHERS = [
     ("coverage", [t for t in DEBIAN if t not in common.SLIDE], ["sqlite3"], run_real_coverage),
     *[("machine", [target], names, lambda j: machines.RUN[j.name](j.tools, j.target))
       for target, names in machines.NAMES.items()],
+    *[("machine", [target], names, lambda j: physical.RUN[j.name](j.tools, j.target))
+      for target, names in physical.NAMES.items()],
     ("real", DEBIAN, realprogs.PROGRAMS, lambda j: realprogs.run(j.tools, j.target, j.name)),
     *[("stress", [program[0]], [name], lambda j: stress.RUN[j.name](j.tools))
       for name, program in stress.PROGRAMS.items()],

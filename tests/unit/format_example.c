@@ -50,7 +50,7 @@ static const struct {
     .values = {5, 0, 0, 0, 0, 0x20, 0, 0},
     .access = {.p = {.h = {48, MEMPIPE_SIDE_ACCESS}, .words = 2, .units = 5, .n = 8},
                .insn = 1,
-               .store = 1,
+               .flags = MEMPIPE_ACCESS_STORE,
                .size = 8,
                .addr = 0x3000},
     .data = {1, 2, 3, 4, 5, 6, 7, 8},

@@ -140,6 +140,11 @@ static void add_slots(struct sim *s, struct sim_block *b, unsigned insn)
     }
 }
 
+static uint8_t slot_mmu(const struct sim *s, const struct sim_block *b, unsigned slot)
+{
+    return has(s, SIM_PHYS) ? (uint8_t)((b->id + slot * 7u) % 3u * 7u) : 0;
+}
+
 static void add_reg_slots(struct sim *s, struct sim_block *b, unsigned insn)
 {
     unsigned reg = sim_random(s, SIM_SLOT_REGS);
@@ -233,6 +238,7 @@ static void make_block(struct sim *s, struct sim_block *b, uint32_t id)
         w16(p, b->slot[i].insn);
         w16(p + 2, b->slot[i].group);
         p[4] = b->slot[i].access;
+        p[5] = b->slot[i].access & CTR_ACCESS_REG ? 0 : slot_mmu(s, b, i);
     }
     for (unsigned i = 0; scattered && i < b->ninsn; i++, p += 8) {
         w64(p, b->pc[i]);
@@ -523,6 +529,48 @@ static void emit_mem(const struct sim *s, struct sim_thread *t, const struct sim
     t->loads += store == 0;
 }
 
+/* The physical address of addr, whose page is recorded unless it was. */
+static uint64_t fill_page(const struct sim *s, struct sim_thread *t, unsigned insn,
+                          uint64_t addr, uint8_t mmu)
+{
+    const uint64_t page = (s->addr_bytes == 4 ? (uint32_t)addr : addr) >> 12;
+    const uint64_t key[3] = {page, mmu, t->mapping};
+    const uint64_t phys = sim_hash(key, sizeof(key)) >> 40 << 12;
+    struct sim_page *p = &t->tlb[(page * 3 + mmu) % SIM_TLB];
+    if (!p->known || p->page != page || p->mmu != mmu) {
+        *p = (struct sim_page){page, mmu, 1};
+        struct mempipe_side_page *x = record(t, MEMPIPE_SIDE_PAGE, sizeof(*x), 0);
+        t->marks--; /* it does not prove that the instruction ran */
+        x->insn = (uint16_t)insn;
+        x->mmu = mmu;
+        x->flags = t->filled ? 0 : MEMPIPE_PAGE_FIRST;
+        x->bits = 12;
+        x->page = page << 12;
+        x->phys = phys;
+        t->filled = 1;
+    }
+    return phys + addr % 4096;
+}
+
+/* All pages change now and then, between instructions. */
+static void add_phys(struct sim *s, struct sim_thread *t, uint8_t mmu)
+{
+    struct sim_event e = t->ev[t->n_ev - 1];
+    const uint64_t room = 4096 - e.addr % 4096;
+    if (!has(s, SIM_PHYS)) {
+        return;
+    }
+    if (t->ordinal != t->mapped && chance(s, 2)) {
+        memset(t->tlb, 0, sizeof(t->tlb));
+        t->mapping++;
+        t->filled &= (int)sim_random(s, 2);
+    }
+    t->mapped = t->ordinal;
+    e.phys = fill_page(s, t, e.insn, e.addr, mmu);
+    e.phys_next = e.size > room ? fill_page(s, t, e.insn, e.addr + room, mmu) : 0;
+    t->ev[t->n_ev - 1] = e;
+}
+
 static uint64_t some_address(struct sim *s, const struct sim_block *b, unsigned slot)
 {
     uint64_t a;
@@ -569,6 +617,7 @@ static void inline_access(struct sim *s, struct sim_thread *t, const struct sim_
     }
     emit_mem(s, t, b, k->insn, a, size, (k->access & CTR_ACCESS_STORE) != 0, be, 0,
              valued ? data : NULL);
+    add_phys(s, t, slot_mmu(s, b, slot));
     t->ev[t->n_ev - 1].unrecorded = derived && !valued;
     if (!derived || valued) {
         t->marks++;
@@ -586,8 +635,8 @@ static void extra_access(struct sim *s, struct sim_thread *t, const struct sim_b
     }
     struct mempipe_side_access *x = record(t, MEMPIPE_SIDE_ACCESS, sizeof(*x), n);
     x->insn = (uint16_t)insn;
-    x->store = (uint8_t)sim_random(s, 2);
-    x->big_endian = (uint8_t)sim_random(s, 2);
+    const int store = sim_random(s, 2) != 0, be = sim_random(s, 2) != 0;
+    x->flags = (store ? MEMPIPE_ACCESS_STORE : 0) | (be ? MEMPIPE_ACCESS_BE : 0);
     x->size = size;
     x->addr = some_address(s, b, insn + 7);
     uint8_t *data = (uint8_t *)(x + 1);
@@ -595,8 +644,10 @@ static void extra_access(struct sim *s, struct sim_thread *t, const struct sim_b
     for (size_t i = 0; !zero && i < n; i++) {
         data[i] = (uint8_t)(chance(s, 80) ? i : sim_random(s, 256));
     }
-    emit_mem(s, t, b, insn, x->addr, x->size, x->store, x->big_endian, 1,
-             n ? data : NULL);
+    x->mmu = slot_mmu(s, b, insn);
+    const uint8_t mmu = x->mmu;
+    emit_mem(s, t, b, insn, x->addr, x->size, store, be, 1, n ? data : NULL);
+    add_phys(s, t, mmu);
 }
 
 static void reg_slot(struct sim *s, struct sim_thread *t, const struct sim_block *b,

@@ -27,6 +27,8 @@ struct sim_event {
     uint64_t ordinal;
     uint64_t pc;
     uint64_t addr;
+    uint64_t phys; /* with SIM_PHYS: of its first byte, and on the next page or 0 */
+    uint64_t phys_next;
     uint64_t code; /* hash of the instruction's bytes, of data or of a payload; with
                       tags and type */
 };
@@ -93,6 +95,8 @@ struct sim_segment {
     void *data_end;
 };
 
+#define SIM_TLB 256u
+
 /* One guest thread. */
 struct sim_thread {
     struct sim_event *ev;
@@ -110,6 +114,14 @@ struct sim_thread {
     uint64_t last_value;
     uint64_t next_pc; /* address after the block that ran last */
     uint64_t between; /* ordinal at which something last happened between runs */
+    /* what was recorded of pages, with SIM_PHYS; a clash forgets */
+    struct sim_page {
+        uint64_t page;
+        uint8_t mmu, known;
+    } tlb[SIM_TLB];
+    int filled;       /* not all was forgotten since the last record of a page */
+    uint64_t mapping; /* a number for what is where in physical memory ... */
+    uint64_t mapped;  /* ... and the ordinal at which that was in use last */
     int incomplete;
 };
 
@@ -129,6 +141,7 @@ struct sim_thread {
 #define SIM_TINY 0x400u     /* many segments, some without a run; signals; true times */
 #define SIM_PART 0x200u     /* left-out instructions, tags, accesses without a value */
 #define SIM_MACHINE 0x2000u /* the target is a whole machine */
+#define SIM_PHYS 0x4000u    /* pages have physical addresses, which change */
 
 /* All that the threads, which run at the same time, can have */
 #define SIM_EVENTS (CTR_EVENTS_ALL & ~CTR_EVENTS_ORDER)

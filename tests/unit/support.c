@@ -38,6 +38,7 @@ int recording_write(struct recording *r, int fd, unsigned group, int finish)
     struct ctr_packed *packed;
     struct ctr_writer *w;
     struct ctr_segment *seg[MAX_SIM_THREADS];
+    struct ctr_physmap *map[MAX_SIM_THREADS] = {NULL};
     unsigned at[MAX_SIM_THREADS] = {0};
     uint32_t index[MAX_SIM_THREADS];
     struct ctr_diag diag;
@@ -68,6 +69,9 @@ int recording_write(struct recording *r, int fd, unsigned group, int finish)
                                     1000 + i, &index[i], &diag);
         }
     }
+    for (unsigned i = 0; !err && r->sim.features & SIM_PHYS && i < r->nthread; i++) {
+        err = ctr_physmap_new(&map[i], r->sim.addr_bytes, 1);
+    }
     for (unsigned busy = 1; !err && busy;) {
         busy = 0;
         for (unsigned i = 0; !err && i < r->nthread; i++) {
@@ -82,6 +86,8 @@ int recording_write(struct recording *r, int fd, unsigned group, int finish)
                              (unsigned long long)diag.off);
                 }
                 at[i] += taken;
+                err = map[i] ? ctr_physmap_apply(map[i], packed, &diag) : 0;
+                assert_int_equal(err, 0);
                 err = ctr_writer_chunk(w, index[i], packed, &diag);
             }
         }
@@ -96,6 +102,7 @@ int recording_write(struct recording *r, int fd, unsigned group, int finish)
         err = err ? err : bad;
     }
     for (unsigned i = 0; i < r->nthread; i++) {
+        ctr_physmap_free(map[i]);
         free(seg[i]);
     }
     ctr_writer_free(w);
@@ -218,6 +225,10 @@ void event_of_mem(const struct ctr_mem *m, struct got *out)
     out->e.big_endian = m->big_endian;
     out->e.helper = m->helper;
     out->e.code = m->data ? sim_hash(m->data, m->size) : 0;
+    if (m->phys) {
+        out->e.phys = m->phys->flags == CTR_PHYS_KNOWN ? m->phys->addr : UINT64_MAX;
+        out->e.phys_next = m->phys->next;
+    }
 }
 
 void event_of_reg(const struct ctr_reg_change *r, struct got *out)
@@ -323,9 +334,11 @@ static void event_text(const struct sim_event *e, char *out)
                        : e->os  ? "os"
                                 : "exec";
     snprintf(out, 160,
-             "%s ordinal %llu pc %llx insn %u addr %llx size %u flags %u code %llx", kind,
-             (unsigned long long)e->ordinal, (unsigned long long)e->pc, e->insn,
-             (unsigned long long)e->addr, e->size, e->flags, (unsigned long long)e->code);
+             "%s ordinal %llu pc %llx insn %u addr %llx phys %llx size %u flags %u "
+             "code %llx",
+             kind, (unsigned long long)e->ordinal, (unsigned long long)e->pc, e->insn,
+             (unsigned long long)e->addr, (unsigned long long)e->phys, e->size, e->flags,
+             (unsigned long long)e->code);
 }
 
 size_t check_prefix(const struct recording *r, const struct events *got)

@@ -62,7 +62,7 @@ static void read_one_way(const struct recording *r, unsigned flags, unsigned wor
                          uint32_t piece)
 {
     struct ctr_trace *tr = open_bytes(r->file, r->bytes, flags);
-    struct ctr_replay_opts opts = {.workers = workers, .piece_insns = piece};
+    struct ctr_replay_opts opts = {.workers = workers, .piece_insns = piece, .phys = 1};
     struct events ev;
     struct ctr_diag diag;
     if (read_events(tr, &opts, &ev, &diag)) {
@@ -104,6 +104,7 @@ static void test_random_programs(void **state)
         unsigned ev = events[seed % 8];
         features |= ev & CTR_EVENTS_SYS ? SIM_SYSTEM : 0;
         features |= seed % 5 > 1 ? SIM_PART : 0;
+        features |= ev & CTR_EVENTS_PHYS ? SIM_PHYS : 0;
         recording_make(&r, seed, 1 + seed % 4, 300, 20 + seed % 50, seed % 3 ? 8 : 4, ev,
                        features, 1 + seed % 5, 1);
         read_all_ways(&r);
@@ -117,7 +118,7 @@ static void test_long(void **state)
     struct recording r;
     (void)state;
     recording_make(&r, 4242, 2, ROUNDS(30000u), 400, 8, SIM_EVENTS,
-                   SIM_ALL | SIM_SYSTEM | SIM_PART, 1, 1);
+                   SIM_ALL | SIM_SYSTEM | SIM_PART | SIM_PHYS, 1, 1);
     struct ctr_trace *tr = open_bytes(r.file, r.bytes, 0);
     struct ctr_info info;
     ctr_trace_info(tr, &info);
@@ -160,14 +161,14 @@ static void test_pipe(void **state)
         int fd[2];
         pthread_t thread;
         recording_make(&r, seed, 3, 2000, 100, 8, seed & 1 ? SIM_EVENTS : 3,
-                       seed & 1 ? SIM_ALL | SIM_SYSTEM : SIM_ALL, 2, 1);
+                       seed & 1 ? SIM_ALL | SIM_SYSTEM | SIM_PHYS : SIM_ALL, 2, 1);
         assert_int_equal(pipe(fd), 0);
         struct pipe_job job = {&r, fd[1]};
         assert_int_equal(pthread_create(&thread, NULL, write_into_pipe, &job), 0);
         struct ctr_trace *tr;
         struct ctr_diag diag;
         assert_int_equal(ctr_open_fd(&tr, fd[0], 0, &diag), 0);
-        struct ctr_replay_opts opts = {.workers = 2};
+        struct ctr_replay_opts opts = {.workers = 2, .phys = 1};
         struct events ev;
         assert_int_equal(read_events(tr, &opts, &ev, &diag), 0);
         check_events(&r, &ev);
@@ -228,7 +229,16 @@ static int wanted_mem(const struct ctr_filter *f, uint32_t thread,
             return 1;
         }
     }
-    return f->naddr == 0;
+    for (uint32_t i = 0; i < f->nphys; i++) {
+        const uint64_t room = 4096 - e->addr % 4096;
+        const uint64_t n = e->size < room ? e->size : room;
+        if (touches(&f->phys[i], thread, e->phys, e->phys + n - 1) ||
+            (n < e->size && touches(&f->phys[i], thread, e->phys_next,
+                                    e->phys_next + e->size - n - 1))) {
+            return 1;
+        }
+    }
+    return f->naddr + f->nphys == 0;
 }
 
 static int wanted(const struct ctr_filter *f, uint32_t thread, const struct sim_thread *t,
@@ -255,7 +265,7 @@ static int wanted(const struct ctr_filter *f, uint32_t thread, const struct sim_
     if (!(kinds & CTR_KIND_EXEC)) {
         return 0;
     }
-    if (f->naddr == 0) {
+    if (f->naddr + f->nphys == 0) {
         return 1;
     }
     for (size_t k = at + 1; k < t->n_ev && t->ev[k].mem; k++) {
@@ -270,7 +280,8 @@ static void check_filter(const struct recording *r, const struct ctr_filter *f,
                          unsigned flags, uint32_t piece)
 {
     struct ctr_trace *tr = open_bytes(r->file, r->bytes, flags);
-    struct ctr_replay_opts opts = {.workers = 2, .piece_insns = piece, .filter = f};
+    struct ctr_replay_opts opts = {
+        .workers = 2, .piece_insns = piece, .filter = f, .phys = 1};
     struct events ev;
     struct ctr_diag diag;
     if (read_events(tr, &opts, &ev, &diag)) {
@@ -307,10 +318,11 @@ static void test_filters(void **state)
     struct recording r;
     (void)state;
     /* No resumed instructions: their halves are in two chunks. */
-    recording_make(&r, 31, 4, 3000, 60, 8, CTR_EVENTS_EXEC | CTR_EVENTS_MEM,
-                   SIM_ALL & ~SIM_SUSPEND, 2, 1);
+    recording_make(&r, 31, 4, 3000, 60, 8,
+                   CTR_EVENTS_EXEC | CTR_EVENTS_MEM | CTR_EVENTS_PHYS,
+                   (SIM_ALL & ~SIM_SUSPEND) | SIM_PHYS, 2, 1);
     struct sim *s = &r.sim;
-    for (unsigned i = 0; i < 120; i++) {
+    for (unsigned i = 0; i < 200; i++) {
         int32_t pids[2] = {100 + (int)sim_random(s, 4), 102};
         int32_t tids[2] = {100 + (int)sim_random(s, 4), 100 + (int)sim_random(s, 4)};
         const struct sim_block *b = &s->block[sim_random(s, s->nblock)];
@@ -319,6 +331,8 @@ static void test_filters(void **state)
         uint64_t page = t->ev[sim_random(s, (uint32_t)t->n_ev)].addr & ~0xfffull;
         struct ctr_range addrs[2] = {{page, page + 1 + sim_random(s, 8192), 0},
                                      {1, 2, 0}};
+        uint64_t phys = t->ev[sim_random(s, (uint32_t)t->n_ev)].phys;
+        struct ctr_range physical = {phys, phys + 1 + sim_random(s, 64), 0};
         struct ctr_filter f = {
             .from = i & 1 ? sim_random(s, 5000) : 0,
             .kinds = i & 2 ? 1 + sim_random(s, 7) : 0,
@@ -330,6 +344,8 @@ static void test_filters(void **state)
             .npc = i & 16 ? 1 + sim_random(s, 2) : 0,
             .addrs = addrs,
             .naddr = i & 32 ? 1 + sim_random(s, 2) : 0,
+            .phys = &physical,
+            .nphys = i > 120 && i & 16 ? 0 : i > 120,
         };
         f.to = i & 64 ? f.from + 1 + sim_random(s, 3000) : 0;
         check_filter(&r, &f, 0, i % 3 ? 0 : 100);

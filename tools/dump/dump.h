@@ -76,6 +76,7 @@ struct dump_options {
     bool values;       /* of accesses */
     bool signals_only; /* of CTR_KIND_SYS */
     bool times;        /* of system calls and other events */
+    bool phys;         /* physical addresses of accesses */
     bool group;        /* events between instructions chunk by chunk, too */
     /* For module+offset next to a pc, the offset being an address of the file; NULL: not
      * shown.  dump_shows_modules says whether it is used. */

@@ -147,6 +147,9 @@ enum tool_parsed dump_choice_parse(struct dump_choice *c, int key, const char *a
     case DUMP_OPT_GROUP:
         c->opt.group = true;
         break;
+    case DUMP_OPT_PHYS:
+        c->opt.phys = true;
+        break;
     case DUMP_OPT_STATISTICS:
         c->opt.statistics = true;
         break;

@@ -18,6 +18,7 @@ enum {
     DUMP_OPT_STATISTICS,
     DUMP_OPT_NO_PAGER,
     DUMP_OPT_GROUP,
+    DUMP_OPT_PHYS,
 };
 
 /* The words of --events. */
@@ -38,6 +39,7 @@ extern const struct words dump_event_words;
         {DUMP_OPT_GROUP, "group", NULL,                                                  \
          "show sys, map, thr, mark thread by thread, in chunks,\n"                       \
          "not in order of time"},                                                        \
+        {DUMP_OPT_PHYS, "phys", NULL, "show physical addresses of accesses"},            \
         {DUMP_OPT_JSON, "json", NULL, "one JSON object per line"}
 #define DUMP_OPTIONS_TERMINAL                                                            \
     {DUMP_OPT_COLOR, "color", "WHEN", "auto, always or never", &tool_color_words},       \

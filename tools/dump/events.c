@@ -15,6 +15,7 @@
  * Where only events between instructions are shown, timed.c takes the place of all this.
  */
 #include "dump_priv.h"
+#include "query/filter_options.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -436,13 +437,13 @@ static void choose(struct dump *d, struct ctr_replay_ops *ops, struct ctr_filter
     d->selects = d->opt->annotator && d->opt->annotator->selects;
     d->buffers = has_buffers(d);
     kinds |= d->buffers ? CTR_KIND_SYS : 0;
-    if (filter->npc || filter->naddr || d->selects) {
+    if (filter->npc || filter_by_addr(filter) || d->selects) {
         /* Events between instructions have no address to select by. */
         kinds &= ~(CTR_KIND_BETWEEN & ~(d->buffers ? CTR_KIND_SYS : 0u));
     }
     /* With --addr an access of a shown kind makes its instruction appear; if no kind
      * of access is shown, any access does. */
-    d->addrs = filter->naddr != 0;
+    d->addrs = filter_by_addr(filter);
     filter->naddr = d->buffers ? 0 : filter->naddr;
     d->hold_exec = execs && d->addrs;
     d->hide_mem = d->addrs && !accesses && (execs || kinds & CTR_KIND_REG);
@@ -465,7 +466,7 @@ static void choose(struct dump *d, struct ctr_replay_ops *ops, struct ctr_filter
  */
 static uint32_t piece_insns(const struct dump_options *opt)
 {
-    if (opt->filter.npc || opt->filter.naddr) {
+    if (opt->filter.npc || filter_by_addr(&opt->filter)) {
         return 0; /* rare events make little text */
     }
     return opt->json || opt->kinds & CTR_KIND_REG ? PIECE_INSNS / 4 : PIECE_INSNS;
@@ -518,10 +519,17 @@ int dump_events(struct ctr_trace *tr, const struct dump_options *opt)
         .piece_insns = piece_insns(opt),
         .filter = &filter,
         .slices = !opt->group,
+        .phys = opt->phys,
     };
     int ret, status;
 
     ctr_trace_info(tr, &d.info);
+    if (opt->phys && !(d.info.events & CTR_HAS_PHYS)) {
+        tool_error(opt->prog,
+                   "%s: --phys: physical addresses were not recorded (-e phys)",
+                   opt->path);
+        return TOOL_NOTHING;
+    }
     progress_init(&d.progress, opt->prog, opt->quiet);
     ops.progress = d.progress.on ? on_progress : NULL;
     choose(&d, &ops, &filter);

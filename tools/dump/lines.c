@@ -239,6 +239,23 @@ static char *put_number(char *p, const struct ctr_mem *m)
     return put_value(p, le, m->size, false);
 }
 
+/* "@0x1000", of a device "@dev:0x1000", of two pages "@0x1ffc+0x5000"; "@?". */
+static char *put_phys(char *p, const struct ctr_mem *m)
+{
+    const struct ctr_phys *phys = m->phys;
+
+    if (!phys->flags) {
+        return FMT_LIT(p, "@?");
+    }
+    p = phys->flags & CTR_PHYS_DEVICE ? FMT_LIT(p, "@dev:0x") : FMT_LIT(p, "@0x");
+    p = fmt_hex(p, phys->addr);
+    if (phys->size < m->size) {
+        p = FMT_LIT(p, "+0x");
+        p = fmt_hex(p, phys->next);
+    }
+    return p;
+}
+
 char *text_mem(const struct dump *d, struct worker *w, char *p, const struct ctr_mem *m)
 {
     p = text_gap(w, p);
@@ -250,6 +267,7 @@ char *text_mem(const struct dump *d, struct worker *w, char *p, const struct ctr
     p = fmt_hex(p, m->addr);
     *p++ = '/';
     p = fmt_u64(p, m->size);
+    p = m->phys ? put_phys(p, m) : p;
     if (m->data && d->opt->values) {
         *p++ = '=';
         if (m->size <= MAX_NUMBER) {
@@ -318,6 +336,18 @@ char *json_exec(const struct dump *d, struct worker *w, char *p, uint64_t ordina
     return FMT_LIT(p, "}\n");
 }
 
+static char *json_phys(char *p, const struct ctr_mem *m)
+{
+    p = FMT_LIT(p, ",\"phys\":\"0x");
+    p = fmt_hex(p, m->phys->addr);
+    if (m->phys->size < m->size) {
+        p = FMT_LIT(p, "\",\"phys_next\":\"0x");
+        p = fmt_hex(p, m->phys->next);
+    }
+    *p++ = '"';
+    return m->phys->flags & CTR_PHYS_DEVICE ? FMT_LIT(p, ",\"device\":true") : p;
+}
+
 char *json_mem(const struct dump *d, struct worker *w, char *p,
                const struct insn_text *it, const struct ctr_mem *m)
 {
@@ -330,6 +360,7 @@ char *json_mem(const struct dump *d, struct worker *w, char *p,
     p = fmt_hex(p, m->addr);
     p = FMT_LIT(p, "\",\"size\":");
     p = fmt_u64(p, m->size);
+    p = m->phys && m->phys->flags ? json_phys(p, m) : p;
     if (m->data && d->opt->values) {
         if (m->size <= MAX_NUMBER) {
             p = FMT_LIT(p, ",\"value\":\"");

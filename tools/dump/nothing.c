@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/options.h"
+#include "query/filter_options.h"
 #include "query/threads.h"
 
 static const struct {
@@ -77,7 +78,7 @@ static uint64_t dropped_before(struct ctr_trace *tr, const struct ctr_filter *f)
 int dump_nothing(struct ctr_trace *tr, const struct dump_options *opt)
 {
     const struct ctr_filter *f = &opt->filter;
-    uint32_t kinds = opt->kinds & ~(f->naddr || f->npc ? CTR_KIND_MARK : 0u);
+    uint32_t kinds = opt->kinds & ~(filter_by_addr(f) || f->npc ? CTR_KIND_MARK : 0u);
     struct ctr_info info;
     const uint64_t far = too_far(tr, f), dropped = dropped_before(tr, f);
     char missing[100];
@@ -87,7 +88,7 @@ int dump_nothing(struct ctr_trace *tr, const struct dump_options *opt)
     if (opt->quiet) {
         return TOOL_NOTHING;
     }
-    if (f->naddr && !(info.events & CTR_HAS_MEM)) {
+    if (filter_by_addr(f) && !(info.events & CTR_HAS_MEM)) {
         tool_error(opt->prog, "%s: accesses were not recorded (-e mem)", opt->path);
     } else if (missing[0]) {
         tool_error(opt->prog, "%s: %s were not recorded", opt->path, missing);
@@ -99,9 +100,9 @@ int dump_nothing(struct ctr_trace *tr, const struct dump_options *opt)
         tool_error(opt->prog,
                    "%s: no thread selected has more than %" PRIu64 " instructions",
                    opt->path, far);
-    } else if (f->naddr || f->npc || f->from || f->to || f->from_ns || f->to_ns ||
-               f->npid || f->ntid || f->nprocess || f->nthread || f->privileges ||
-               (opt->annotator && opt->annotator->selects)) {
+    } else if (filter_by_addr(f) || f->npc || f->from || f->to || f->from_ns ||
+               f->to_ns || f->npid || f->ntid || f->nprocess || f->nthread ||
+               f->privileges || (opt->annotator && opt->annotator->selects)) {
         tool_error(opt->prog, "%s: there is no such event in what is selected",
                    opt->path);
     } else {

@@ -8,6 +8,9 @@
 #include "cannoli/events.h"
 #include "common/quantity.h"
 
+/* Before a list of physical addresses */
+#define PHYSICAL "phys:"
+
 /* -------------------------------------------------------------------- parsing */
 
 static bool set_option(struct filter_options *o, int key, const char *arg)
@@ -35,6 +38,9 @@ static bool set_option(struct filter_options *o, int key, const char *arg)
     case FILTER_OPT_KERNEL:
         return o->kernel = true;
     default:
+        if (!strncmp(arg, PHYSICAL, strlen(PHYSICAL))) {
+            return tool_parse_ranges(arg + strlen(PHYSICAL), &o->phys_ranges);
+        }
         return location_list_add(&o->addrs, arg);
     }
 }
@@ -262,6 +268,22 @@ static int resolve_privileges(const struct filter_options *o,
     return TOOL_OK;
 }
 
+static int resolve_physical(const struct filter_options *o,
+                            const struct locate_request *r, struct ctr_filter *out)
+{
+    struct ctr_info info;
+
+    ctr_trace_info(r->trace, &info);
+    if (o->phys_ranges.n && !(info.events & CTR_HAS_PHYS)) {
+        tool_error(r->prog, "%s: --addr: physical addresses were not recorded (-e phys)",
+                   r->path);
+        return TOOL_NOTHING;
+    }
+    out->phys = o->phys_ranges.v;
+    out->nphys = o->phys_ranges.n;
+    return TOOL_OK;
+}
+
 int filter_options_resolve(struct filter_options *o, const struct locate_request *r,
                            unsigned jobs, struct ctr_filter *out)
 {
@@ -286,6 +308,7 @@ int filter_options_resolve(struct filter_options *o, const struct locate_request
     out->tids = o->tid_list;
     out->ntid = o->tid_list ? o->tids.n : 0;
     status = resolve_privileges(o, r, out);
+    status = status ? status : resolve_physical(o, r, out);
     status = status ? status : resolve_places(o, r);
     status = status ? status : resolve_span(o, r, jobs, out);
     out->pcs = o->pc_ranges.v;
@@ -302,5 +325,6 @@ void filter_options_fini(struct filter_options *o)
     thread_names_free(&o->tids);
     location_list_free(&o->pcs);
     location_list_free(&o->addrs);
+    free(o->phys_ranges.v);
     *o = (struct filter_options){0};
 }

@@ -48,7 +48,7 @@ enum {
      "A, A-B, A+LENGTH"},                                                                \
         {'a', "addr", "PLACES",                                                          \
          "only accesses that touch these: VARIABLE,\nVARIABLE.field, VARIABLE+8, A, "    \
-         "A-B, A+LENGTH"}
+         "A-B, A+LENGTH;\nphys:A-B: physical addresses of a machine"}
 
 /* The parsed options; must be zeroed first. */
 struct filter_options {
@@ -59,6 +59,7 @@ struct filter_options {
     uint64_t from_ns, to_ns; /* since the start of the recording; to_ns 0: no end */
     bool has_count;
     bool user, kernel;
+    struct tool_ranges phys_ranges;
     bool ids_only; /* ids of processes and threads need not exist: for sums over traces */
     /* private: what filter_options_resolve found */
     struct thread_choice processes, threads;
@@ -67,6 +68,12 @@ struct filter_options {
 };
 
 enum tool_parsed filter_options_parse(struct filter_options *o, int key, const char *arg);
+
+/* Whether accesses are selected by their addresses. */
+static inline bool filter_by_addr(const struct ctr_filter *f)
+{
+    return f->naddr || f->nphys;
+}
 
 /* Rejects options that exclude each other: TOOL_OK, or TOOL_USAGE after a line on
  * stderr. */

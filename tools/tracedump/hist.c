@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "common/options.h"
+#include "query/filter_options.h"
 
 bool hist_parse(struct hist_request *r, const char *list)
 {
@@ -44,7 +45,7 @@ static void init(struct hist *h, const struct dump_options *opt,
     h->accesses = (h->want[HIST_PAGE] || h->want[HIST_SIZE]) &&
                   info->events & CTR_HAS_MEM &&
                   opt->kinds & (CTR_KIND_LOAD | CTR_KIND_STORE);
-    h->narrow = f->npc || f->naddr;
+    h->narrow = f->npc || filter_by_addr(f);
     h->ordered = h->insns && (h->narrow || f->from || f->to || f->from_ns || f->to_ns ||
                               f->from_thread || f->to_thread || !info->seekable);
 }

@@ -232,7 +232,7 @@ static const struct {
     {CTR_HAS_EXEC, "exec"}, {CTR_HAS_MEM, "mem"},     {CTR_HAS_VAL, "val"},
     {CTR_HAS_REG, "reg"},   {CTR_HAS_SYS, "sys"},     {CTR_HAS_MAP, "map"},
     {CTR_HAS_THR, "thr"},   {CTR_HAS_INT, "int"},     {CTR_HAS_CTX, "ctx"},
-    {CTR_HAS_TIME, "time"}, {CTR_HAS_ORDER, "order"},
+    {CTR_HAS_TIME, "time"}, {CTR_HAS_ORDER, "order"}, {CTR_HAS_PHYS, "phys"},
 };
 
 static bool put_events(struct textbuf *b, uint32_t events, const char *quote)

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "common/options.h"
+#include "query/filter_options.h"
 #include "input/machine.h"
 
 struct count {
@@ -102,7 +103,7 @@ static bool put_count(struct textbuf *b, const struct ctr_info *info,
                       const struct ctr_thread *t)
 {
     char id[THREAD_TEXT];
-    const bool in_runs = !opt->filter.npc && !opt->filter.naddr;
+    const bool in_runs = !opt->filter.npc && !filter_by_addr(&opt->filter);
     bool ok = true;
 
     if (opt->json) {
@@ -131,10 +132,11 @@ static bool put_summary(struct textbuf *b, const struct summary *s,
     const struct ctr_thread *t;
     struct ctr_info info;
     struct count all = {0};
-    bool ok =
-        opt->json ||
-        textbuf_printf(b, "%16s %16s %16s%s  thread\n", "instructions", "loads", "stores",
-                       opt->filter.npc || opt->filter.naddr ? "" : "             runs");
+    bool ok = opt->json || textbuf_printf(b, "%16s %16s %16s%s  thread\n", "instructions",
+                                          "loads", "stores",
+                                          opt->filter.npc || filter_by_addr(&opt->filter)
+                                              ? ""
+                                              : "             runs");
 
     ctr_trace_info(tr, &info);
     for (uint32_t i = 0; ok && (t = ctr_trace_thread(tr, i)) != NULL; i++) {
@@ -176,7 +178,7 @@ int dump_summary(struct ctr_trace *tr, const struct dump_options *opt)
         return tool_usage_error(PROG, "--summary counts instructions, loads and stores: "
                                       "--events has none of them");
     }
-    if (filter.npc || filter.naddr) {
+    if (filter.npc || filter_by_addr(&filter)) {
         const uint32_t accesses = opt->kinds & (CTR_KIND_LOAD | CTR_KIND_STORE);
         /* As for printing: if no kind of access is selected, each kind makes its
          * instruction count. */

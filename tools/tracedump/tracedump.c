@@ -150,6 +150,9 @@ static int finish_options(struct command_line *c)
     if (c->hist.top && !c->hist.n) {
         return tool_usage_error(PROG, "--top is for --histogram only");
     }
+    if (c->dump.opt.phys && c->modes) {
+        return tool_usage_error(PROG, "--phys is for printing the trace only");
+    }
     if (c->state.kind && (c->filter.addrs.n || c->filter.pcs.n)) {
         return tool_usage_error(PROG,
                                 "--state shows a place, not instructions or "
@@ -158,6 +161,12 @@ static int finish_options(struct command_line *c)
     }
     if (c->search.option && !c->filter.addrs.n) {
         return tool_usage_error(PROG, "%s needs --addr", c->search.option);
+    }
+    if ((c->search.option || c->find.text) && c->filter.phys_ranges.n) {
+        return tool_usage_error(PROG,
+                                "%s searches virtual addresses: --addr phys: does not "
+                                "go with it",
+                                c->search.option ? c->search.option : "--find");
     }
     status = dump_choice_finish(&c->dump, CTR_KIND_ALL);
     c->modset.flags = SYMFILE_HEADERS; /* addresses are enough: the first line is fast */

@@ -334,6 +334,7 @@ static void note_mode(struct command_line *c, int key)
     case DUMP_OPT_READS:
     case DUMP_OPT_WRITES:
     case DUMP_OPT_GROUP:
+    case DUMP_OPT_PHYS:
     case 's':
     case 'd':
     case OPT_INLINES:
@@ -494,6 +495,11 @@ static int check_modes(struct command_line *c, struct tool_options *o)
     }
     if (c->mode == MODE_SEARCH && !c->filter.addrs.n) {
         return tool_usage_error(PROG, "%s needs --addr", c->search.option);
+    }
+    if ((c->mode == MODE_SEARCH || c->mode == MODE_FIND) && c->filter.phys_ranges.n) {
+        return tool_usage_error(PROG,
+                                "a search is for virtual addresses: --addr phys: does "
+                                "not go with it");
     }
     if (c->print_key && !prints(c->mode)) {
         return tool_usage_error(PROG, "%s is for printing the trace only",

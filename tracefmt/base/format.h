@@ -27,8 +27,10 @@
 #define FILE_INCOMPAT_ARGS 0x1u    /* THREAD events can have arguments of programs */
 #define FILE_INCOMPAT_MACHINE 0x2u /* events, definitions of machines */
 #define FILE_INCOMPAT_ORDER 0x4u   /* SLICE events, CHUNK_F_FIRST */
+#define FILE_INCOMPAT_PHYS 0x8u    /* chunks with FRAME_PAGES, MMU indexes of slots */
 #define FILE_INCOMPAT_KNOWN                                                              \
-    (FILE_INCOMPAT_ARGS | FILE_INCOMPAT_MACHINE | FILE_INCOMPAT_ORDER)
+    (FILE_INCOMPAT_ARGS | FILE_INCOMPAT_MACHINE | FILE_INCOMPAT_ORDER |                  \
+     FILE_INCOMPAT_PHYS)
 #define FILE_OFF_COMPAT 24u
 #define FILE_COMPAT_PAGE_0 0x1u /* PART's pages: page 0 is listed where it was touched */
 #define FILE_OFF_ZERO 28u
@@ -176,6 +178,9 @@ enum {
     FRAME_EVENTS = 5,
     FRAME_STATE = 6,
     CHUNK_FRAMES = 7,
+    /* with CTR_EVENTS_PHYS: */
+    FRAME_PAGES = 7,
+    CHUNK_PHYS_FRAMES = 8,
 };
 
 /*
@@ -193,6 +198,7 @@ enum {
 #define MAX_CHUNK_SLOTS (136u << 10)  /* slots of all blocks of a chunk */
 #define MAX_CHUNK_PIECES (256u << 10) /* pieces of their values */
 #define MAX_CHUNK_DEFS (5u << 20)     /* bytes of their definitions */
+#define MAX_CHUNK_PAGES (1u << 17)    /* known ones and fills */
 #define MAX_PIECES (1u << 23)         /* of the values made in a chunk, each column */
 #define MAX_COLUMN (10u << 20)        /* bytes of all columns of a chunk */
 

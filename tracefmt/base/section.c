@@ -56,18 +56,20 @@ int source_read(struct source *s, uint64_t off, void *buf, size_t n, size_t *got
 static const struct {
     uint16_t body;
     uint16_t frames;
+    uint16_t more; /* that it may have */
     uint32_t raw;
     const char *name;
 } known[] = {
-    [SECT_META] = {META_BODY, 1, META_MAX, "meta"},
-    [SECT_PROCESS] = {PROC_BODY, 0, 0, "process"},
-    [SECT_THREAD] = {THR_BODY, 0, 0, "thread"},
-    [SECT_DICT] = {DICT_BODY, 1, DICT_MAX_RAW, "dict"},
-    [SECT_CHUNK] = {CHUNK_BODY, CHUNK_FRAMES, MAX_COLUMN, "chunk"},
-    [SECT_PART] = {PART_BODY, 3, PART_MAX_RAW, "part"},
-    [SECT_ROOT] = {ROOT_BODY, 1, ROOT_MAX_RAW, "root"},
-    [SECT_END] = {END_BODY, 0, 0, "end"},
-    [SECT_REGS] = {REGS_BODY, 1, REGS_MAX_RAW, "regs"},
+    [SECT_META] = {META_BODY, 1, 0, META_MAX, "meta"},
+    [SECT_PROCESS] = {PROC_BODY, 0, 0, 0, "process"},
+    [SECT_THREAD] = {THR_BODY, 0, 0, 0, "thread"},
+    [SECT_DICT] = {DICT_BODY, 1, 0, DICT_MAX_RAW, "dict"},
+    [SECT_CHUNK] = {CHUNK_BODY, CHUNK_FRAMES, CHUNK_PHYS_FRAMES - CHUNK_FRAMES,
+                    MAX_COLUMN, "chunk"},
+    [SECT_PART] = {PART_BODY, 3, 0, PART_MAX_RAW, "part"},
+    [SECT_ROOT] = {ROOT_BODY, 1, 0, ROOT_MAX_RAW, "root"},
+    [SECT_END] = {END_BODY, 0, 0, 0, "end"},
+    [SECT_REGS] = {REGS_BODY, 1, 0, REGS_MAX_RAW, "regs"},
 };
 
 static int is_known(unsigned type)
@@ -109,7 +111,8 @@ static int parse_head(const uint8_t *head, struct section *out, struct ctr_diag 
         out->body_bytes = 0;
         return 0;
     }
-    if (out->nframes != known[out->type].frames ||
+    if (out->nframes < known[out->type].frames ||
+        out->nframes > known[out->type].frames + known[out->type].more ||
         out->body_bytes < known[out->type].body || out->body_bytes > SECT_MAX_BODY) {
         return ctr_fail(diag, CTR_E_CORRUPT, off, known[out->type].name,
                         "bad section header");

@@ -48,6 +48,7 @@ void decoder_fini(struct decoder *d)
     free(d->reg);
     free(d->reg_merged);
     free(d->out);
+    phys_fini(&d->phys);
     memset(d, 0, sizeof(*d));
 }
 
@@ -94,7 +95,7 @@ int decoder_next_extra(struct decoder *d)
         }
         return 0;
     }
-    uint64_t run, rel, insn, what, size, step;
+    uint64_t run, rel, insn, what, size, step, mmu = 0;
     if (get_varint(&d->meta, d->meta_end, &run) ||
         get_varint(&d->meta, d->meta_end, &rel) ||
         get_varint(&d->meta, d->meta_end, &insn) ||
@@ -105,6 +106,9 @@ int decoder_next_extra(struct decoder *d)
     size = what >> 2;
     int has_value = size != 0;
     if (!has_value && get_varint(&d->meta, d->meta_end, &size)) {
+        return decoder_bad(d, "chunk.extras", "bad number");
+    }
+    if (d->has_mmu && (get_varint(&d->meta, d->meta_end, &mmu) || mmu >= CTR_MMUS)) {
         return decoder_bad(d, "chunk.extras", "bad number");
     }
     if (run > MAX_TOKENS || rel > MAX_ADDRS || insn >= CTR_MAX_BLOCK_INSNS || size == 0 ||
@@ -123,7 +127,7 @@ int decoder_next_extra(struct decoder *d)
         .insn = (uint16_t)insn,
         .store = (uint8_t)(what & 1),
         .flags = (uint8_t)(CTR_ACC_HELPER | (what & 2 ? CTR_ACC_BE : 0) |
-                           (has_value ? 0 : CTR_ACC_NOVALUE)),
+                           (has_value ? 0 : CTR_ACC_NOVALUE) | mmu << 4),
     };
     d->have_extra = 1;
     d->extra_left--;
@@ -279,6 +283,15 @@ static int load_regs(struct decoder *d, const struct ctr_trace *tr)
     return decoder_next_reg_extra(d);
 }
 
+/* ------------------------------------------------------------------- pages */
+
+static int load_pages(struct decoder *d)
+{
+    int err = section_frame(&d->chunk->sec, &d->chunk->payload, FRAME_PAGES, d->dctx,
+                            &d->phys.column, "chunk.pages", d->diag);
+    return err ? err : decoder_pages(d, phys_begin(&d->phys, d->addr_mask));
+}
+
 /* ------------------------------------------------------------------- begin */
 
 /* The part of `want' that the trace has. */
@@ -289,6 +302,8 @@ static unsigned want_of(const struct ctr_trace *tr, unsigned want)
     has |= has && !(want & DEC_MEM) ? DEC_COUNT : 0;
     has |= (tr->events & CTR_EVENTS_VAL) && (want & DEC_MEM) && has ? DEC_VAL : 0;
     has |= tr->events & CTR_EVENTS_REG ? DEC_REG : 0;
+    has |=
+        (tr->events & CTR_EVENTS_PHYS) && has & DEC_MEM && want & DEC_MEM ? DEC_PHYS : 0;
     return has & want;
 }
 
@@ -304,6 +319,7 @@ int decoder_begin(struct decoder *d, const struct ctr_trace *tr,
     d->state_bytes = 0;
     d->have_extra = d->have_reg_extra = 0;
     d->reg_at = 0;
+    d->has_mmu = (tr->events & CTR_EVENTS_PHYS) != 0;
     d->addr_mask = tr->addr_bits == 32 ? UINT32_MAX : UINT64_MAX;
     d->at = 0;
     d->run = 0;
@@ -321,6 +337,9 @@ int decoder_begin(struct decoder *d, const struct ctr_trace *tr,
     }
     if (!err && d->want & DEC_REG) {
         err = load_regs(d, tr);
+    }
+    if (!err && d->want & DEC_PHYS) {
+        err = load_pages(d);
     }
     d->chunk = NULL;
     return err;

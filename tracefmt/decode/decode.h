@@ -5,6 +5,7 @@
 
 #include "file/trace.h"
 #include "model/value.h"
+#include "decode/phys.h"
 
 /* A chunk as it is in the file: header, and the columns that were read. */
 struct raw_chunk {
@@ -37,6 +38,7 @@ struct run {
     uint32_t nout;
     uint32_t loads, stores; /* DEC_COUNT */
     const struct ctr_access *access;
+    const struct ctr_phys *phys; /* of each access; NULL without DEC_PHYS */
     const struct reg_write *regs;
     const struct reg_write *outs;
 };
@@ -87,6 +89,7 @@ struct decoder {
     struct ctr_chunk pub;
     unsigned want; /* DEC_* */
     uint64_t addr_mask;
+    uint8_t has_mmu; /* extra accesses have an MMU index */
 
     /*
      * DEC_REG: values of all registers at the start of the chunk, in the order of the
@@ -167,6 +170,7 @@ struct decoder {
     uint64_t run;
     uint64_t loads, stores;
     uint64_t count_lo, count_hi; /* DEC_COUNT: ordinals of interest, see there */
+    struct phys_view phys;
 };
 
 int decoder_init(struct decoder *d);
@@ -184,6 +188,8 @@ void decoder_fini(struct decoder *d);
  * before each call.
  */
 #define DEC_COUNT 0x8u
+/* Physical addresses of accesses; only with DEC_MEM. */
+#define DEC_PHYS 0x10u
 
 /* Columns (1 << FRAME_*) that raw_chunk.payload must have for `want'. */
 static inline unsigned decoder_columns(unsigned want)
@@ -192,6 +198,7 @@ static inline unsigned decoder_columns(unsigned want)
     c |= want & DEC_MEM ? 1u << FRAME_ADDRS | 1u << FRAME_EXTRAS : 0;
     c |= want & DEC_COUNT ? 1u << FRAME_EXTRAS : 0;
     c |= want & DEC_VAL ? 1u << FRAME_VALUES : 0;
+    c |= want & DEC_PHYS ? 1u << FRAME_PAGES : 0;
     c |= want & DEC_REG ? 1u << FRAME_REGS | 1u << FRAME_STATE : 0;
     return c;
 }
@@ -221,5 +228,7 @@ int decoder_room(struct decoder *d, void *p, size_t *cap, size_t n, size_t size)
 /* Reads the next record of a kind, if there is one. */
 int decoder_next_extra(struct decoder *d);
 int decoder_next_reg_extra(struct decoder *d);
+/* Reports what a function of phys.h returned. */
+int decoder_pages(struct decoder *d, int err);
 
 #endif

@@ -221,7 +221,7 @@ static int check_end(struct decoder *d)
          d->regvals.miss != d->regvals.miss_end)) {
         return decoder_bad(d, "chunk.regs", "counts are wrong");
     }
-    return 0;
+    return d->want & DEC_PHYS ? decoder_pages(d, phys_end(&d->phys, d->run)) : 0;
 }
 
 /*
@@ -358,6 +358,13 @@ int decoder_next(struct decoder *d, struct run *r)
     }
     if (done < 0) {
         return done;
+    }
+    if (d->want & DEC_PHYS) {
+        int err = decoder_pages(d, phys_run(&d->phys, d->run, r->access, r->naccess));
+        if (err) {
+            return err;
+        }
+        r->phys = d->phys.out;
     }
     d->run++;
     d->ordinal += (uint64_t)(r->end - r->first);

@@ -28,6 +28,13 @@ int decoder_room(struct decoder *d, void *p, size_t *cap, size_t n, size_t size)
     return 0;
 }
 
+int decoder_pages(struct decoder *d, int err)
+{
+    return err == -CTR_E_NOMEM ? ctr_fail_nomem(d->diag)
+           : err               ? decoder_bad(d, "chunk.pages", "makes no sense")
+                               : 0;
+}
+
 void decoder_drop(struct decoder *d)
 {
     if (d->nheld) {

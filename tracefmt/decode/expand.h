@@ -89,7 +89,7 @@ EXPAND_INLINE int expand_step(struct expand *x, const int regs)
         x->exec = i >= r->first && (sel->kinds & CTR_KIND_EXEC);
         if (sel->has_addrs) {
             uint32_t a = x->a;
-            while (a < x->a_end && !select_access(sel, &r->access[a])) {
+            while (a < x->a_end && !select_access(sel, r, a)) {
                 a++;
             }
             if (a == x->a_end) {
@@ -131,6 +131,7 @@ static inline void expand_mem(const struct expand *x, const struct ctr_thread *t
     m->helper = (c->flags & CTR_ACC_HELPER) != 0;
     m->insn = c->insn;
     m->data = c->data;
+    m->phys = x->run->phys ? &x->run->phys[a] : NULL;
     m->block = &x->run->block->pub;
     m->thread = t;
 }

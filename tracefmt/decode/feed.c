@@ -31,11 +31,12 @@ static int copy_lists(struct feed *f, const struct ctr_filter *src)
     uint32_t *room = malloc(n * sizeof(*room) + 1);
     f->lists = room;
     if (!room || range_lists_make(&f->pcs, src->pcs, src->npc) ||
-        range_lists_make(&f->addrs, src->addrs, src->naddr)) {
+        range_lists_make(&f->addrs, src->addrs, src->naddr) ||
+        range_lists_make(&f->phys, src->phys, src->nphys)) {
         return -1;
     }
     *flt = *src;
-    flt->pcs = flt->addrs = NULL;
+    flt->pcs = flt->addrs = flt->phys = NULL;
     flt->pids = copy_list(&room, src->pids, src->npid);
     flt->tids = copy_list(&room, src->tids, src->ntid);
     flt->processes = copy_list(&room, src->processes, src->nprocess);
@@ -51,6 +52,7 @@ int feed_init(struct feed *f, struct ctr_trace *tr, const struct ctr_filter *fil
     if (filter && copy_lists(f, filter)) {
         range_lists_free(&f->pcs);
         range_lists_free(&f->addrs);
+        range_lists_free(&f->phys);
         free(f->lists);
         return ctr_fail_nomem(diag);
     }
@@ -80,9 +82,11 @@ void feed_fini(struct feed *f)
 {
     range_lists_free(&f->pcs);
     range_lists_free(&f->addrs);
+    range_lists_free(&f->phys);
     free(f->lists);
     free(f->may);
     free(f->pc_may);
+    buf_free(&f->pages);
     evdec_fini(&f->times);
     part_reader_fini(&f->index);
 }
@@ -134,9 +138,10 @@ void feed_selection(const struct feed *f, const struct ctr_thread *t,
     out->kinds = f->kinds;
     out->privileges = f->filter.privileges ? f->filter.privileges : UINT32_MAX;
     out->has_pcs = f->filter.npc != 0;
-    out->has_addrs = f->filter.naddr != 0;
+    out->has_addrs = f->filter.naddr + f->filter.nphys != 0;
     out->pcs = range_lists_of(&f->pcs, t->process);
     out->addrs = range_lists_of(&f->addrs, t->process);
+    out->phys = range_lists_of(&f->phys, t->process);
     select_span(f, t, out);
 }
 
@@ -253,7 +258,8 @@ static int pc_in_block(void *arg, const struct part_count *c)
 /* What the index says of a chunk: 1 may match, 0 cannot, or an error. */
 static int row_may_match(struct feed *f, const struct ctr_chunk *c, struct ctr_diag *diag)
 {
-    int want_addr = f->filter.naddr != 0;
+    /* The index has virtual addresses only. */
+    int want_addr = f->filter.naddr && !f->filter.nphys;
     /* A resumed instruction may have accesses here without being counted here. */
     int want_pc = f->filter.npc != 0 && !(c->flags & CHUNK_F_RESUMES);
     if (!want_addr && !want_pc) {
@@ -391,10 +397,40 @@ int feed_read(struct feed *f, const struct ctr_chunk *c, struct raw_chunk *out,
     return section_columns(&f->tr->src, sec, columns, &out->payload, diag);
 }
 
+/*
+ * Whether the chunk has a page with any of the filter's physical addresses, by its column
+ * of pages alone. Returns 1, 0 or an error; reading the chunk reports damage.
+ */
+static int phys_may_match(struct feed *f, const struct ctr_chunk *c,
+                          struct raw_chunk *out, struct ctr_diag *diag)
+{
+    struct section *sec = &out->sec;
+    struct ctr_diag why;
+    if (!f->filter.nphys || f->filter.naddr || !(f->tr->events & CTR_HAS_PHYS)) {
+        return 1;
+    }
+    int err = section_read(&f->tr->src, c->off, sec, &why);
+    if (err || sec->type != SECT_CHUNK || sec->nframes != CHUNK_PHYS_FRAMES) {
+        return 1;
+    }
+    err = section_columns(&f->tr->src, sec, 1u << FRAME_PAGES, &out->payload, &why);
+    err = err ? err
+              : section_frame(sec, &out->payload, FRAME_PAGES, f->tr->dctx, &f->pages,
+                              "chunk.pages", &why);
+    if (err == -CTR_E_NOMEM) {
+        return ctr_fail_nomem(diag);
+    }
+    return err ? 1 : phys_touches(&f->pages, &f->phys.any);
+}
+
 int feed_take(struct feed *f, const struct ctr_chunk *c, struct raw_chunk *out,
               struct ctr_diag *diag)
 {
-    int err = feed_read(f, c, out, diag);
+    int err = phys_may_match(f, c, out, diag);
+    if (err != 1) {
+        return err;
+    }
+    err = feed_read(f, c, out, diag);
     return err ? err : select_insns(f, out, diag);
 }
 
@@ -459,7 +495,7 @@ static int stream_section(struct feed *f, struct raw_chunk *out, struct ctr_diag
         return blocktab_add_section(tr->blocks, sec, diag);
     case SECT_CHUNK:
         err =
-            section_columns(&tr->src, sec, (1u << CHUNK_FRAMES) - 1, &out->payload, diag);
+            section_columns(&tr->src, sec, (1u << sec->nframes) - 1, &out->payload, diag);
         if (err) {
             return err;
         }

@@ -15,7 +15,7 @@
 struct feed {
     struct ctr_trace *tr;
     struct ctr_filter filter; /* lists copied; pcs and addrs are: */
-    struct range_lists pcs, addrs;
+    struct range_lists pcs, addrs, phys;
     void *lists;
     uint8_t *pc_may; /* of each block: whether it has instructions in pcs; NULL: not
                         computed yet */
@@ -29,6 +29,7 @@ struct feed {
     int first;              /* the chunk, or one left out before it, has CHUNK_F_FIRST */
     struct part_reader index;
     struct evdec times; /* of chunks that extend beyond the filter's time */
+    struct buf pages;   /* a chunk's column of pages */
     uint8_t *may;       /* what the index says of each chunk, as far as it was read */
 };
 
@@ -68,8 +69,9 @@ int feed_thread(const struct feed *f, const struct ctr_thread *t);
 struct selection {
     uint32_t kinds;         /* CTR_KIND_*, not 0 */
     uint32_t privileges;    /* a mask, not 0 */
-    int has_pcs, has_addrs; /* there are such ranges, maybe none in this process */
-    struct ranges pcs, addrs;
+    int has_pcs, has_addrs; /* there are such ranges, maybe none in this process;
+                               has_addrs: or physical ones */
+    struct ranges pcs, addrs, phys;
     uint64_t from, to;
     uint64_t from_ns, to_ns;
 };

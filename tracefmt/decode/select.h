@@ -9,20 +9,37 @@
 /* The system events that the filter selects: 0 if it is for instructions. */
 static inline uint32_t feed_os_kinds(const struct feed *f)
 {
-    return f->filter.npc || f->filter.naddr ? 0 : f->kinds & CTR_KIND_BETWEEN;
+    const struct ctr_filter *flt = &f->filter;
+    return flt->npc || flt->naddr || flt->nphys ? 0 : f->kinds & CTR_KIND_BETWEEN;
 }
 
-/* Whether an access of this kind at this address is selected. */
-static inline int select_access(const struct selection *s, const struct ctr_access *a)
+/* Whether `size' bytes from addr on have any in the ranges. */
+static inline int select_bytes(const struct ranges *r, uint64_t addr, uint32_t size)
 {
+    uint64_t last = addr + (size - 1);
+    return in_ranges(r, addr, last < addr ? UINT64_MAX : last);
+}
+
+static inline int select_phys(const struct ranges *r, const struct ctr_phys *p,
+                              uint32_t size)
+{
+    return p->flags && (select_bytes(r, p->addr, p->size) ||
+                        (p->size < size && select_bytes(r, p->next, size - p->size)));
+}
+
+/* Whether access number i of a run is selected. */
+static inline int select_access(const struct selection *s, const struct run *r,
+                                uint32_t i)
+{
+    const struct ctr_access *a = &r->access[i];
     if (!(s->kinds & (a->store ? CTR_KIND_STORE : CTR_KIND_LOAD))) {
         return 0;
     }
     if (!s->has_addrs) {
         return 1;
     }
-    uint64_t last = a->addr + (a->size - 1);
-    return in_ranges(&s->addrs, a->addr, last < a->addr ? UINT64_MAX : last);
+    return (s->addrs.n && select_bytes(&s->addrs, a->addr, a->size)) ||
+           (s->phys.n && r->phys && select_phys(&s->phys, &r->phys[i], a->size));
 }
 
 /* Whether code of its privilege is. */
@@ -49,7 +66,7 @@ static inline int select_run(const struct selection *s, const struct run *r)
     }
     if (s->has_addrs) {
         uint32_t a = 0;
-        while (a < r->naccess && !select_access(s, &r->access[a])) {
+        while (a < r->naccess && !select_access(s, r, a)) {
             a++;
         }
         return a < r->naccess;

@@ -50,7 +50,10 @@ int trace_read_header(const struct ctr_trace *tr, const struct section *sec,
                       struct chunk_row *out, struct ctr_diag *diag)
 {
     uint64_t raw = 0;
-    for (unsigned i = 0; i < CHUNK_FRAMES; i++) {
+    if ((sec->nframes == CHUNK_PHYS_FRAMES) != ((tr->events & CTR_HAS_PHYS) != 0)) {
+        return corrupt(diag, sec->off, "number of its columns");
+    }
+    for (unsigned i = 0; i < sec->nframes; i++) {
         raw += sec->frame[i].dsize;
     }
     int err = trace_read_chunk(tr, sec->body, sec->off, section_end(sec) - sec->off, raw,

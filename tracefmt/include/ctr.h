@@ -119,6 +119,7 @@ CTR_API void ctr_close(struct ctr_trace *tr);
 #define CTR_HAS_ORDER                                                                    \
     0x800u /* one thread ran at a time, and slices say which: see                        \
               ctr_replay_opts.slices */
+#define CTR_HAS_PHYS 0x1000u /* physical addresses of accesses */
 
 enum ctr_state {
     CTR_COMPLETE = 0,   /* finished by the recorder */
@@ -326,6 +327,7 @@ struct ctr_slot {
     uint8_t reg;        /* 1: a register */
     uint8_t novalue;    /* 1: an access whose value is not recorded */
     uint8_t derived;    /* 1: its address is not stored, it follows from the block */
+    uint8_t mmu;        /* CTR_HAS_PHYS: QEMU's MMU index of the access, 0..15 */
 };
 
 /* What a jitter library attached to an instruction or to a block. */
@@ -433,6 +435,21 @@ struct ctr_access {
 #define CTR_ACC_HELPER 0x2u  /* made by a helper function of QEMU */
 #define CTR_ACC_NOVALUE 0x4u /* no value of this access was to be recorded */
 #define CTR_ACC_DERIVED 0x8u /* its address followed from the block, see ctr_slot */
+#define CTR_ACC_MMU(flags) ((flags) >> 4) /* QEMU's MMU index, see ctr_slot */
+
+/*
+ * Where an access went in physical memory, of traces with CTR_HAS_PHYS.  One that
+ * crosses into another page went to two places.
+ */
+struct ctr_phys {
+    uint64_t addr;  /* of the first byte */
+    uint64_t next;  /* of the first byte on the next page; 0: there is none */
+    uint32_t size;  /* bytes on the first page */
+    uint32_t flags; /* CTR_PHYS_*; 0: it is not known, and addr and next are undefined */
+};
+#define CTR_PHYS_KNOWN 0x1u
+#define CTR_PHYS_DEVICE 0x2u /* registers of a device, or nothing: no memory */
+#define CTR_PHYS_SECURE 0x4u /* arm: secure memory */
 
 /* One access made by the instruction with this ordinal. */
 struct ctr_mem {
@@ -447,6 +464,7 @@ struct ctr_mem {
     const uint8_t *data; /* CTR_HAS_VAL: the `size' bytes loaded or stored, in memory
                             order.  NULL without it, or if no value of this access was
                             to be recorded */
+    const struct ctr_phys *phys; /* NULL: not requested, or not in the trace */
     const struct ctr_block *block;
     const struct ctr_thread *thread;
 };
@@ -636,6 +654,7 @@ struct ctr_run {
      * made; otherwise 0 and undefined. */
     uint32_t naccess;
     const struct ctr_access *access;
+    const struct ctr_phys *phys; /* of each access; NULL as in ctr_mem */
 };
 
 /* --------------------------------------------------------------- registers */
@@ -803,13 +822,13 @@ struct ctr_range {
  *                only, and from_ns counts in the other threads only, so that both name
  *                one moment; the same of `to' (where 0 is no exception then) and to_ns
  *   pcs          pc of the instruction, also for its accesses
- *   addrs        accesses that touch at least one byte of a range.  With this
- *                given, exec events and register changes come only for
+ *   addrs, phys  accesses that touch at least one byte of a range, of virtual or of
+ *                physical addresses.  With any given, exec events and register changes come only for
  *                instructions that have such an access
  *   privileges   of the code, of machines: a mask of 1 << CTR_PRIVILEGE_*; 0: any
  *   kinds        CTR_KIND_*; 0 is CTR_KIND_ALL
- * With pcs or addrs given all events between instructions are left out, with addrs also
- * register changes from outside.
+ * With pcs, addrs or phys given all events between instructions are left out, with the
+ * last two also register changes from outside.
  * Chunks that cannot match are not read when there is an index.
  * run callbacks know only threads, from, to, times and privileges.
  */
@@ -834,6 +853,8 @@ struct ctr_filter {
     uint32_t nthread;
     const uint32_t *processes;
     const uint32_t *threads;
+    uint32_t nphys;
+    const struct ctr_range *phys; /* of CTR_HAS_PHYS; else nothing matches */
 };
 #define CTR_FILTER_INIT {0}
 
@@ -926,6 +947,7 @@ struct ctr_replay_opts {
      * them: what a thread did from one SLICE event to the next.
      */
     uint8_t slices;
+    uint8_t phys; /* 1: accesses come with physical addresses (CTR_HAS_PHYS) */
 };
 
 /*
@@ -966,7 +988,7 @@ struct ctr_event {
 
 /*
  * A cursor is before the first event that the filter (may be NULL, is
- * copied) selects.  On a stream it can only go forward, and nothing else may
+ * copied) selects.  Accesses come with physical addresses if the trace has them.  On a stream it can only go forward, and nothing else may
  * read the trace.
  */
 CTR_API int ctr_cursor_open(struct ctr_cursor **out, struct ctr_trace *tr,

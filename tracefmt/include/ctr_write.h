@@ -178,6 +178,21 @@ int ctr_packed_load(struct ctr_packed *p, const void *from, size_t bytes);
 const uint32_t *ctr_packed_ids(const struct ctr_packed *p, uint32_t *n);
 const uint32_t *ctr_packed_saved_ids(const void *from, uint32_t *n);
 
+/*
+ * With CTR_EVENTS_PHYS: what is known of a thread's physical pages. Each chunk of the
+ * thread must pass ctr_physmap_apply, in order, before ctr_writer_chunk or
+ * ctr_packed_save: it makes the chunk's column of pages. Returns -CTR_E_NOMEM,
+ * -CTR_E_CORRUPT or -CTR_E_LIMIT. forget: a chunk of the thread was left out. learn:
+ * instead of apply, for a chunk whose column is made already.
+ */
+struct ctr_physmap;
+int ctr_physmap_new(struct ctr_physmap **out, unsigned addr_bytes, int level);
+void ctr_physmap_free(struct ctr_physmap *map);
+int ctr_physmap_apply(struct ctr_physmap *map, struct ctr_packed *packed,
+                      struct ctr_diag *diag);
+void ctr_physmap_forget(struct ctr_physmap *map);
+int ctr_physmap_learn(struct ctr_physmap *map, const struct ctr_packed *packed);
+
 struct ctr_encoder;
 
 /*

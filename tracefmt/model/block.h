@@ -89,7 +89,7 @@ static inline struct ctr_access slot_access(const struct ctr_slot *s)
         .store = s->store,
         .flags = (uint8_t)((s->big_endian ? CTR_ACC_BE : 0) |
                            (s->novalue ? CTR_ACC_NOVALUE : 0) |
-                           (s->derived ? CTR_ACC_DERIVED : 0)),
+                           (s->derived ? CTR_ACC_DERIVED : 0) | s->mmu << 4),
     };
 }
 

@@ -129,7 +129,7 @@ int blockdef_parse(struct blockdef *out, const void *def, size_t n, uint64_t off
             d.reg_end = (uint16_t)(which >= d.reg_end ? which + 1 : d.reg_end);
         } else if (s[4] & ~(CTR_ACCESS_SIZE_LOG2 | CTR_ACCESS_STORE | CTR_ACCESS_BE |
                             CTR_ACCESS_NOVALUE | CTR_ACCESS_DERIVED) ||
-                   s[5]) {
+                   s[5] >= CTR_MMUS) {
             return bad(diag, off, "kind of access");
         } else if (last_reg && insn == last) {
             return bad(diag, off, "an access after a register");

@@ -56,6 +56,7 @@ static inline void blockdef_slot(const struct blockdef *d, unsigned i,
     out->reg = (s[4] & CTR_ACCESS_REG) != 0;
     out->novalue = (s[4] & CTR_ACCESS_NOVALUE) != 0;
     out->derived = (s[4] & CTR_ACCESS_DERIVED) != 0;
+    out->mmu = s[5];
 }
 
 /* Unpacks entry i of derive[], which belongs to the derived slot number i. */

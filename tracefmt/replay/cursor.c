@@ -46,7 +46,8 @@ int ctr_cursor_open(struct ctr_cursor **out, struct ctr_trace *tr,
         return err;
     }
     if (tr->events & CTR_HAS_MEM && f->kinds & (CTR_KIND_LOAD | CTR_KIND_STORE)) {
-        f->want |= DEC_MEM | (tr->events & CTR_HAS_VAL ? DEC_VAL : 0u);
+        f->want |= DEC_MEM | (tr->events & CTR_HAS_VAL ? DEC_VAL : 0u) |
+                   (tr->events & CTR_HAS_PHYS ? DEC_PHYS : 0u);
     }
     if (tr->events & CTR_HAS_REG && f->kinds & CTR_KIND_REG) {
         f->want |= DEC_REG;
@@ -171,7 +172,7 @@ static int next_mem(struct ctr_cursor *c, struct ctr_event *ev)
 {
     while (c->at < c->x.a_end) {
         uint32_t a = c->at++;
-        if (select_access(&c->walk->sel, &c->walk->run.access[a])) {
+        if (select_access(&c->walk->sel, &c->walk->run, a)) {
             ev->kind = CTR_CURSOR_MEM;
             ev->exec = c->exec;
             expand_mem(&c->x, c->walk->thread, a, &ev->mem);

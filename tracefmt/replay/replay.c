@@ -289,7 +289,8 @@ static void choose_columns(struct replay *rp)
     int mem = ops->mem && f->kinds & (CTR_KIND_LOAD | CTR_KIND_STORE);
     int reg = ops->reg && f->kinds & CTR_KIND_REG && has & CTR_HAS_REG;
     int exec = ops->exec && f->kinds & CTR_KIND_EXEC;
-    if (has & CTR_HAS_MEM && (mem || ((exec || reg) && f->filter.naddr))) {
+    const uint32_t naddr = f->filter.naddr + f->filter.nphys;
+    if (has & CTR_HAS_MEM && (mem || ((exec || reg) && naddr))) {
         f->want |= DEC_MEM | (mem && has & CTR_HAS_VAL ? DEC_VAL : 0u);
     }
     f->want |= reg ? DEC_REG : 0u;
@@ -298,6 +299,9 @@ static void choose_columns(struct replay *rp)
     if (rp->lists) {
         int val = rp->run_accesses >= CTR_RUN_VALUES && has & CTR_HAS_VAL;
         f->want |= DEC_MEM | (val ? DEC_VAL : 0u);
+    }
+    if (f->want & DEC_MEM && has & CTR_HAS_PHYS && (rp->phys || f->filter.nphys)) {
+        f->want |= DEC_PHYS;
     }
     f->want |= rp->counts && !(f->want & DEC_MEM) ? DEC_COUNT : 0u;
     f->os = ops->os ? feed_os_kinds(f) : 0;
@@ -327,6 +331,7 @@ int ctr_replay(struct ctr_trace *tr, const struct ctr_replay_ops *ops, void *arg
     workers = workers > MAX_WORKERS ? MAX_WORKERS : workers;
     rp.piece_insns = opts ? opts->piece_insns : 0;
     rp.run_accesses = opts ? opts->run_accesses : 0;
+    rp.phys = opts ? opts->phys : 0;
     int err = feed_init(&rp.feed, tr, opts ? opts->filter : NULL, diag);
     if (err) {
         return err;

@@ -83,6 +83,7 @@ struct replay {
     void *arg;
     uint32_t piece_insns;
     unsigned run_accesses; /* opts' */
+    int phys;              /* opts' */
     int decodes;           /* there are callbacks besides begin and end */
     int counts;            /* numbers of accesses of runs are needed */
     int lists;             /* the accesses themselves are needed */

@@ -71,7 +71,7 @@ EXPAND_INLINE int do_insns(struct ctr_job *job, struct regstate *regs)
             ret = ops->exec(rp->arg, job, &e);
         }
         for (uint32_t a = x.a; !ret && ops->mem && a < x.a_end; a++) {
-            if (select_access(&job->walk->sel, &r->access[a])) {
+            if (select_access(&job->walk->sel, r, a)) {
                 struct ctr_mem m;
                 expand_mem(&x, job->thread, a, &m);
                 ret = ops->mem(rp->arg, job, &m);
@@ -120,6 +120,7 @@ static void piece_accesses(const struct ctr_job *job, struct ctr_run *run)
     }
     if (job->rp->lists) {
         run->access = a + from;
+        run->phys = r->phys ? r->phys + from : NULL;
         run->naccess = to - from;
     }
 }

@@ -211,7 +211,7 @@ static int look_run(struct searcher *me)
     const struct run *r = &me->walk.run;
     for (uint32_t i = 0; i < r->naccess; i++) {
         const struct ctr_access *a = &r->access[i];
-        if (!select_access(&me->walk.sel, a)) {
+        if (!select_access(&me->walk.sel, r, i)) {
             continue;
         }
         uint64_t ordinal = r->ordinal + a->insn - r->first;
@@ -417,7 +417,7 @@ int ctr_search(struct ctr_trace *tr, const struct ctr_filter *filter, uint32_t t
         .ordinal = ordinal,
     };
     const uint32_t accesses = CTR_KIND_LOAD | CTR_KIND_STORE;
-    if (!tr->src.seekable || !filter || !filter->naddr) {
+    if (!tr->src.seekable || !filter || !(filter->naddr + filter->nphys)) {
         return ctr_fail(diag, CTR_E_INVAL, CTR_NO_OFF, "search",
                         "it needs a file and addresses");
     }
@@ -437,6 +437,7 @@ int ctr_search(struct ctr_trace *tr, const struct ctr_filter *filter, uint32_t t
         return err;
     }
     s.feed.want = tr->events & CTR_HAS_MEM && s.feed.kinds & accesses ? DEC_MEM : 0;
+    s.feed.want |= s.feed.want && s.feed.filter.nphys ? DEC_PHYS : 0;
     s.feed.runs = s.feed.want != 0;
     s.system.runs = 0;
     if (!filter->npc && s.feed.kinds & accesses) {

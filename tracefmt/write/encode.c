@@ -39,6 +39,7 @@ int ctr_encoder_new(struct ctr_encoder **out, const struct ctr_dict *dict,
     e->rec.mem = (dict->events & CTR_EVENTS_MEM) != 0;
     e->rec.val = e->rec.mem && (dict->events & CTR_EVENTS_VAL) != 0;
     e->rec.reg = (dict->events & CTR_EVENTS_REG) != 0;
+    e->rec.phys = (dict->events & CTR_EVENTS_PHYS) != 0;
     e->rec.data = e->rec.val || e->rec.reg;
     e->rec.slots = e->rec.mem || e->rec.reg;
     e->blocks.map_base = 1;
@@ -91,6 +92,7 @@ void ctr_encoder_free(struct ctr_encoder *e)
     countmap_fini(&e->follow.unknown);
     buf_free(&e->extra.meta);
     buf_free(&e->extra.delta);
+    buf_free(&e->phys.fills);
     buf_free(&e->pack.raw);
     buf_free(&e->pack.same);
     free(e);
@@ -107,12 +109,13 @@ void ctr_packed_free(struct ctr_packed *p)
     if (!p) {
         return;
     }
-    for (unsigned i = 0; i < CHUNK_FRAMES; i++) {
+    for (unsigned i = 0; i < CHUNK_PHYS_FRAMES; i++) {
         buf_free(&p->frame[i].z);
     }
     buf_free(&p->counts);
     buf_free(&p->pages);
     buf_free(&p->ids);
+    buf_free(&p->fills);
     free(p);
 }
 
@@ -271,6 +274,7 @@ static int begin_chunk(struct ctr_encoder *e, uint64_t words, uint64_t units)
         memset(e->vals.memory, 0, sizeof(e->vals.memory));
     }
     extra_begin(&e->extra);
+    e->phys.fills.n = 0;
     evenc_begin(&e->events);
     follow_begin(&e->follow);
     e->sum = (struct summary){0};

@@ -32,6 +32,7 @@
 #include <zstd.h>
 #include "base/countmap.h"
 #include "model/evcol.h"
+#include "model/pagemap.h"
 #include "model/pageset.h"
 #include "write/encode_blocks.h"
 #include "write/encode_run.h"
@@ -131,6 +132,12 @@ struct extra_column {
     uint32_t run;   /* run of the last one */
     uint64_t bytes; /* of their data in all segments, and 7 for each */
     struct pred64 pred[EXTRA_PREDS];
+};
+
+/* The pages that the TLB got, for ctr_physmap_apply. */
+struct phys_column {
+    struct buf fills; /* struct page_fill */
+    unsigned bits;    /* of a page; 0: there was none yet */
 };
 
 /* Makes columns of the file. */
@@ -255,6 +262,7 @@ struct ctr_encoder {
     struct reg_column regs;
     struct touched pages;
     struct extra_column extra;
+    struct phys_column phys;
 };
 
 /* Whether a larger chunk would cost its readers too much memory. */

@@ -21,6 +21,7 @@ struct recorded {
     uint8_t reg;   /* registers are */
     uint8_t data;  /* val or reg: a slot is more than an address */
     uint8_t slots; /* mem or reg: there are slots */
+    uint8_t phys;  /* physical pages are recorded */
 };
 
 /* The units of a slot in the data column. */

@@ -298,6 +298,14 @@ int encode_pack(struct ctr_encoder *e, struct ctr_packed *out, struct ctr_diag *
     out->regs = e->regs.n;
     out->reg_extras = e->regs.nextra;
     out->events = e->events.count;
+    out->frame[FRAME_PAGES].z.n = 0;
+    out->frame[FRAME_PAGES].dsize = 0;
+    out->frame[FRAME_PAGES].hash = 0;
+    out->page_bits = e->phys.bits;
+    out->fills.n = 0;
+    if (buf_append(&out->fills, e->phys.fills.p, e->phys.fills.n)) {
+        return ctr_fail_nomem(diag);
+    }
     out->info = (struct ctr_packed_info){
         .insns = e->sum.insns,
         .loads = e->sum.loads,

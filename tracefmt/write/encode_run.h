@@ -80,7 +80,9 @@ static inline int encode_side_of_insn(const struct mempipe_side_place *p)
 {
     return p->h.type == MEMPIPE_SIDE_ACCESS ||
            (p->h.type == MEMPIPE_SIDE_REGS &&
-            ((const struct mempipe_side_regs *)p)->insn != MEMPIPE_OUTSIDE);
+            ((const struct mempipe_side_regs *)p)->insn != MEMPIPE_OUTSIDE) ||
+           (p->h.type == MEMPIPE_SIDE_PAGE &&
+            ((const struct mempipe_side_page *)p)->insn != MEMPIPE_NO_INSN);
 }
 
 /* Whether the record is left out because its kind is not recorded. */
@@ -89,6 +91,7 @@ static inline int encode_side_unwanted(const struct recorded *rec,
 {
     return p->h.type == MEMPIPE_SIDE_ACCESS  ? !rec->mem
            : p->h.type == MEMPIPE_SIDE_EVENT ? 0
+           : p->h.type == MEMPIPE_SIDE_PAGE  ? !rec->phys
                                              : !rec->reg;
 }
 
@@ -97,7 +100,8 @@ static inline uint32_t encode_side_insn(const struct mempipe_side_place *p)
 {
     return p->h.type == MEMPIPE_SIDE_ACCESS
                ? ((const struct mempipe_side_access *)p)->insn
-               : ((const struct mempipe_side_regs *)p)->insn;
+           : p->h.type == MEMPIPE_SIDE_PAGE ? ((const struct mempipe_side_page *)p)->insn
+                                            : ((const struct mempipe_side_regs *)p)->insn;
 }
 
 /*

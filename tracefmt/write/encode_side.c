@@ -27,9 +27,22 @@ static size_t fixed_bytes(uint32_t type)
         return sizeof(struct mempipe_side_place);
     case MEMPIPE_SIDE_EVENT:
         return sizeof(struct mempipe_side_event);
+    case MEMPIPE_SIDE_PAGE:
+        return sizeof(struct mempipe_side_page);
     default:
         return 0;
     }
+}
+
+static int page_is_possible(const struct mempipe_side_page *x)
+{
+    const unsigned flags = MEMPIPE_PAGE_FLAGS | MEMPIPE_PAGE_FIRST;
+    if (x->mmu >= CTR_MMUS || x->flags & ~flags || x->bits < PAGE_MIN_BITS ||
+        x->bits > PAGE_MAX_BITS ||
+        (x->insn > CTR_MAX_BLOCK_INSNS && x->insn != MEMPIPE_NO_INSN)) {
+        return 0;
+    }
+    return ((x->page | x->phys) & ((1u << x->bits) - 1)) == 0;
 }
 
 int encode_side_check(const struct recorded *rec, const struct ctr_segment *seg,
@@ -60,10 +73,14 @@ int encode_side_check(const struct recorded *rec, const struct ctr_segment *seg,
         words = p->words;
         if (p->h.type == MEMPIPE_SIDE_ACCESS) {
             const struct mempipe_side_access *x = (const void *)p;
-            if (x->size == 0 || (rec->val && p->n && p->n != x->size)) {
+            if (x->size == 0 || (rec->val && p->n && p->n != x->size) ||
+                x->mmu >= CTR_MMUS) {
                 return bad_side(diag, &w, "size of an access");
             }
             *extra_bytes += rec->val && p->n ? (uint64_t)x->size + 7 : 0;
+        }
+        if (p->h.type == MEMPIPE_SIDE_PAGE && !page_is_possible((const void *)p)) {
+            return bad_side(diag, &w, "a page");
         }
         w.side += p->h.bytes;
     }
@@ -129,6 +146,35 @@ static int put_regs(struct reg_column *regs, uint32_t runs,
     return 0;
 }
 
+/* ------------------------------------------------------------------- pages */
+
+/*
+ * From instruction insn of the next run on. The number may be too high, that of a later
+ * instruction, where a walk over page tables has filled a page for itself: the fill that
+ * it was made for follows, and corrects it.
+ */
+static int put_page(struct ctr_encoder *e, const struct mempipe_side_page *x,
+                    uint32_t insn, const struct segment_walk *w, struct ctr_diag *diag)
+{
+    const struct page_fill f = {.run = e->sum.runs,
+                                .insn = (uint16_t)insn,
+                                .mmu = x->mmu,
+                                .flags = x->flags,
+                                .page = x->page >> x->bits,
+                                .phys = x->phys >> x->bits};
+    if (e->phys.bits && e->phys.bits != x->bits) {
+        return bad_side(diag, w, "a page of another size");
+    }
+    e->phys.bits = x->bits;
+    struct page_fill *end =
+        (struct page_fill *)(void *)(e->phys.fills.p + e->phys.fills.n);
+    size_t n = e->phys.fills.n / sizeof(f);
+    for (; n && end[-1].run == f.run && end[-1].insn > insn; n--) {
+        (--end)->insn = (uint16_t)insn;
+    }
+    return buf_append(&e->phys.fills, &f, sizeof(f)) ? ctr_fail_nomem(diag) : 0;
+}
+
 /* ----------------------------------------------------------- between runs */
 
 /* Notes where the thread went, as far as the event says so. */
@@ -160,6 +206,9 @@ static int put_between(struct ctr_encoder *e, const struct mempipe_side_place *p
     }
     if (p->h.type == MEMPIPE_SIDE_REGS) {
         return put_regs(&e->regs, e->sum.runs, (const void *)p, 0, w, diag);
+    }
+    if (p->h.type == MEMPIPE_SIDE_PAGE) {
+        return put_page(e, (const void *)p, 0, w, diag);
     }
     return 0; /* a state: only that of the chunk's first segment is used */
 }
@@ -219,11 +268,12 @@ static int find_position(const struct recorded *rec, const struct run_parts *run
 static int put_access(struct ctr_encoder *e, const struct mempipe_side_access *x,
                       uint32_t local, uint32_t before, struct ctr_diag *diag)
 {
-    if (buf_reserve(&e->extra.meta, 7 * VARINT_MAX) ||
+    if (buf_reserve(&e->extra.meta, 8 * VARINT_MAX) ||
         buf_reserve(&e->extra.delta, VARINT_MAX)) {
         return ctr_fail_nomem(diag);
     }
-    unsigned store = x->store != 0;
+    unsigned store = (x->flags & MEMPIPE_ACCESS_STORE) != 0;
+    const int big_endian = (x->flags & MEMPIPE_ACCESS_BE) != 0;
     uint8_t *m = e->extra.meta.p + e->extra.meta.n;
     uint8_t *m0 = m;
     m += put_varint(m, e->sum.runs - e->extra.run);
@@ -231,10 +281,13 @@ static int put_access(struct ctr_encoder *e, const struct mempipe_side_access *x
     m += put_varint(m, x->insn);
     /* A size of 0: no value is recorded, and the size follows. */
     int has_value = !e->rec.val || x->p.n;
-    m += put_varint(m, (has_value ? (uint64_t)x->size << 2 : 0) |
-                           (x->big_endian ? 2u : 0u) | store);
+    m += put_varint(m, (has_value ? (uint64_t)x->size << 2 : 0) | (big_endian ? 2u : 0u) |
+                           store);
     if (!has_value) {
         m += put_varint(m, x->size);
+    }
+    if (e->rec.phys) {
+        m += put_varint(m, x->mmu);
     }
     e->extra.meta.n += (size_t)(m - m0);
     struct pred64 *p =
@@ -249,8 +302,7 @@ static int put_access(struct ctr_encoder *e, const struct mempipe_side_access *x
     e->sum.loads += !store;
     e->sum.stores += store;
     if (e->rec.val && has_value) {
-        encode_data_extra(e, x->addr, x->big_endian != 0, (const uint8_t *)(x + 1),
-                          x->size);
+        encode_data_extra(e, x->addr, big_endian, (const uint8_t *)(x + 1), x->size);
     }
     /* A set that has become "any page" needs no more. */
     struct pageset *set = &e->pages.set[store];
@@ -280,6 +332,14 @@ int encode_run_side(struct ctr_encoder *e, struct segment_walk *w,
         const struct mempipe_side_access *x = (const void *)p;
         int access = p->h.type == MEMPIPE_SIDE_ACCESS;
         uint32_t insn = encode_side_insn(p);
+        if (p->h.type == MEMPIPE_SIDE_PAGE) {
+            /* of a run that is not kept it counts for the next one */
+            int err = put ? put_page(e, (const void *)p, r->n ? insn : 0, w, diag) : 0;
+            if (err) {
+                return err;
+            }
+            continue;
+        }
         if (p->words <= r->at || insn >= e->blocks.def[r->local]->def.ninsn ||
             insn + 1u < r->first || (access ? p->units < before : insn < last_reg)) {
             return encode_bad_word(w, r->at, diag, "side record out of place");

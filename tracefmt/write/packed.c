@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-/* The ids first, as they are aligned then; columns; counts; pages. */
-#define BUFFERS (CHUNK_FRAMES + 3)
+/* The ids and fills first, as they are aligned then; columns; counts; pages. */
+#define BUFFERS (CHUNK_PHYS_FRAMES + 4)
 
 /* The beginning; the buffers follow in the order of `bytes'. */
 struct saved {
@@ -15,10 +15,11 @@ struct saved {
 
 static struct buf *buffer(struct ctr_packed *p, unsigned i)
 {
-    return i == 0                  ? &p->ids
-           : i <= CHUNK_FRAMES     ? &p->frame[i - 1].z
-           : i == CHUNK_FRAMES + 1 ? &p->counts
-                                   : &p->pages;
+    return i == 0                       ? &p->ids
+           : i == 1                     ? &p->fills
+           : i < CHUNK_PHYS_FRAMES + 2  ? &p->frame[i - 2].z
+           : i == CHUNK_PHYS_FRAMES + 2 ? &p->counts
+                                        : &p->pages;
 }
 
 size_t ctr_packed_bytes(const struct ctr_packed *p)

@@ -31,10 +31,13 @@ struct ctr_packed {
     uint32_t events;
     uint64_t start_ns;
     uint64_t end_ns;
-    struct packed_frame frame[CHUNK_FRAMES];
+    struct packed_frame frame[CHUNK_PHYS_FRAMES];
     struct buf counts; /* this chunk's piece of PART frames 1 and 2 */
     struct buf pages;
-    struct buf ids; /* u32, of the blocks */
+    struct buf ids;   /* u32, of the blocks */
+    struct buf fills; /* struct page_fill, until ctr_physmap_apply; flags also
+                         MEMPIPE_PAGE_FIRST */
+    unsigned page_bits;
 };
 
 #endif

@@ -372,6 +372,10 @@ int ctr_writer_chunk(struct ctr_writer *w, uint32_t thread, const struct ctr_pac
     if (p->info.runs == 0 && p->info.events == 0 && p->reg_extras == 0) {
         return 0;
     }
+    if (p->fills.n) {
+        return ctr_fail(diag, CTR_E_INVAL, CTR_NO_OFF, "chunk",
+                        "its column of pages was not made");
+    }
     int err = write_dict(w, p->max_id, diag);
     if (err) {
         return err;
@@ -415,8 +419,10 @@ int ctr_writer_chunk(struct ctr_writer *w, uint32_t thread, const struct ctr_pac
     put32(b + CHUNK_REG_EXTRAS, p->reg_extras);
     put32(b + CHUNK_EVENTS, p->events);
     put64(b + CHUNK_NEXT, p->next);
-    struct out_frame f[CHUNK_FRAMES];
-    for (unsigned i = 0; i < CHUNK_FRAMES; i++) {
+    struct out_frame f[CHUNK_PHYS_FRAMES];
+    const unsigned nframes =
+        w->dict->events & CTR_EVENTS_PHYS ? CHUNK_PHYS_FRAMES : CHUNK_FRAMES;
+    for (unsigned i = 0; i < nframes; i++) {
         f[i] = (struct out_frame){
             .data = p->frame[i].z.p,
             .csize = (uint32_t)p->frame[i].z.n,
@@ -425,8 +431,7 @@ int ctr_writer_chunk(struct ctr_writer *w, uint32_t thread, const struct ctr_pac
         };
     }
     w->coming = ROW + p->counts.n + p->pages.n;
-    err =
-        writer_section(w, SECT_CHUNK, SECT_REQUIRED, b, sizeof(b), f, CHUNK_FRAMES, diag);
+    err = writer_section(w, SECT_CHUNK, SECT_REQUIRED, b, sizeof(b), f, nframes, diag);
     w->coming = 0;
     if (err) {
         return err;

@@ -63,6 +63,33 @@ void cannoli_transition_begin(CPUState *cpu, uint64_t return_pc);
 /* The TLB forgets a page: so do indirect jumps (accel/tcg/cannoli/jump.c). */
 void cannoli_forget_page(CPUState *cpu, uint64_t page);
 
+/*
+ * The TLB gets a page, with what was found for it: the physical address of a
+ * page, whether it is memory.  ra: the return address of the access in
+ * translated code, 0 if it is not known; fetch: it was no access.
+ */
+void cannoli_page_found(uint64_t phys, bool ram, bool secure);
+void cannoli_page_filled(CPUState *cpu, uint64_t addr, int mmu_idx, bool fetch,
+                         uintptr_t ra);
+/*
+ * CannoliCPU.insn of instruction `insn' of a block's code; of the one at a
+ * return address, CANNOLI_INSN_NONE if it is not in translated code.  The
+ * latter is defined in translate-all.c, which decodes where each instruction's
+ * code is.
+ */
+uint32_t cannoli_insn_in(const struct CannoliBlock *b, unsigned insn);
+uint32_t cannoli_insn_at(uintptr_t ra);
+#define CANNOLI_DEFINE_INSN_AT \
+    uint32_t cannoli_insn_at(uintptr_t ra) \
+    { \
+        uint64_t data[TARGET_INSN_START_WORDS]; \
+        bool inside = in_code_gen_buffer((void *)(ra - tcg_splitwx_diff)); \
+        TranslationBlock *tb = inside ? tcg_tb_lookup(ra) : NULL; \
+        int left = tb ? cpu_unwind_data_from_tb(tb, ra, data) : -1; \
+        return left < 0 ? CANNOLI_INSN_NONE \
+                        : cannoli_insn_in(tb->cannoli, tb->icount - left); \
+    }
+
 /* The vCPU is removed. */
 #define cannoli_vcpu_end(cpu) cannoli_thread_end(cpu)
 
@@ -78,7 +105,13 @@ void cannoli_forget_page(CPUState *cpu, uint64_t page);
 #define cannoli_kernel_entry(cpu, number)
 #define cannoli_vcpu_end(cpu)
 #define cannoli_forget_page(cpu, page)
+#define cannoli_page_found(phys, ram, secure)
+#define cannoli_page_filled(cpu, addr, mmu_idx, fetch, ra)
 
 #endif /* CONFIG_CANNOLI */
+
+#ifndef CANNOLI_DEFINE_INSN_AT
+#define CANNOLI_DEFINE_INSN_AT
+#endif
 
 #endif

@@ -86,7 +86,7 @@ CannoliBlock *cannoli_define(CannoliPass *p, CPUState *cpu,
         stw_le_p(q, p->insns[p->slots[i].insn].number);
         stw_le_p(q + 2, p->slots[i].group);
         q[4] = p->slots[i].access;
-        q[5] = 0;
+        q[5] = p->slots[i].mmu;
         q += CTR_BLOCKDEF_SLOT;
     }
     if (has_pcs) {

@@ -118,6 +118,7 @@ typedef struct CannoliThread {
     uint64_t stopped_ns;      /* when another thread ran after it (order.c) */
     struct CannoliRegs *regs; /* with CTR_EVENTS_REG */
     struct CannoliJump *jumps;
+    struct CannoliPages *pages; /* system/cannoli/phys.c */
     struct CannoliThread *next_spare;
 } CannoliThread;
 

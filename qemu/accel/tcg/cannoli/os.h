@@ -58,6 +58,8 @@ void cannoli_transition(CPUState *cpu);
 void cannoli_interrupt_left(CPUState *cpu);
 /* Records the address space if it is another one than before. */
 void cannoli_context(CPUState *cpu);
+/* Flushes the TLB if it must be recorded anew (system/cannoli/phys.c). */
+void cannoli_pages_enter(CPUState *cpu);
 #endif
 
 uint64_t cannoli_stack_pointer(CPUState *cpu);

@@ -40,6 +40,7 @@ typedef struct Slot {
     int insn;
     int group;
     uint8_t access;
+    uint8_t mmu;   /* as in the definition */
     uint8_t units; /* that it has in the data column */
     bool first;    /* of its group */
 } Slot;

@@ -375,6 +375,7 @@ void cannoli_enter(CPUState *cpu, const TranslationBlock *tb)
     if (cannoli_ctl->events & CTR_EVENTS_CTX) {
         cannoli_context(cpu);
     }
+    cannoli_pages_enter(cpu);
 #endif
     /* A block that ignores exit requests does not check by itself. */
     if (((tb_cflags(tb) & CF_NOIRQ) && cannoli_room(c) < CANNOLI_MAX_NEED) ||
@@ -533,6 +534,7 @@ static QemuSpin spare_lock;
 static CannoliThread *new_thread(void)
 {
     struct CannoliJump *jumps;
+    struct CannoliPages *pages;
     CannoliRegs *regs;
     CannoliThread *t;
 
@@ -546,8 +548,10 @@ static CannoliThread *new_thread(void)
     qemu_spin_unlock(&spare_lock);
     regs = t->regs;
     jumps = t->jumps;
+    pages = t->pages;
     memset(t, 0, sizeof(*t));
     t->regs = regs;
+    t->pages = pages;
     t->jumps = cannoli_make_jumps(jumps);
     return t;
 }

@@ -197,8 +197,7 @@ void cannoli_place(CPUState *cpu, struct mempipe_side_place *place,
     }
 }
 
-/* What an instruction of the code, recorded or not, is in block b. */
-static uint32_t insn_word(const CannoliBlock *b, unsigned insn)
+uint32_t cannoli_insn_in(const CannoliBlock *b, unsigned insn)
 {
     uint32_t words = b ? b->def_bytes + b->ninsn * 4 : 0;
 
@@ -216,7 +215,7 @@ void cannoli_restored(CPUState *cpu, const TranslationBlock *tb, int insn)
     CannoliCPU *c = cannoli_cpu(cpu);
 
     if (c->thread) {
-        c->insn = insn_word(tb->cannoli, insn);
+        c->insn = cannoli_insn_in(tb->cannoli, insn);
         c->unwound = tb->cannoli;
         c->unwound_words = c->words;
         cannoli_gate_restored(cpu, tb, insn);
@@ -402,9 +401,20 @@ static bool records_accesses(const CannoliCPU *c, bool store)
            !cannoli_ctl->discard && (cannoli_ctl->events & CTR_EVENTS_MEM);
 }
 
+/* The MMU index of helpers' accesses that do not name one. */
+static int default_mmu(CPUState *cpu)
+{
+#ifdef CONFIG_USER_ONLY
+    return 0;
+#else
+    return cpu_mmu_index(cpu, false);
+#endif
+}
+
 /* Begin the record of an access; its `size' bytes of data follow it. */
 static struct mempipe_side_access *begin_access(CPUState *cpu, uint64_t addr,
-                                                uint32_t size, bool store)
+                                                uint32_t size, bool store,
+                                                bool big_endian, int mmu)
 {
     CannoliCPU *c = cannoli_cpu(cpu);
     bool values =
@@ -417,8 +427,9 @@ static struct mempipe_side_access *begin_access(CPUState *cpu, uint64_t addr,
     cannoli_place(cpu, &rec->p, MEMPIPE_SIDE_ACCESS, bytes);
     rec->p.n = n;
     rec->insn = c->insn;
-    rec->store = store;
-    rec->big_endian = TARGET_BIG_ENDIAN;
+    rec->flags = (store ? MEMPIPE_ACCESS_STORE : 0) |
+                 (big_endian ? MEMPIPE_ACCESS_BE : 0);
+    rec->mmu = cannoli_ctl->events & CTR_EVENTS_PHYS ? mmu : 0;
     rec->size = size;
     rec->addr = addr;
     return rec;
@@ -436,7 +447,8 @@ void cannoli_access(CPUState *cpu, uint64_t addr, uint64_t size, bool store,
     while (size) {
         uint32_t piece = MIN(size, CANNOLI_MAX_ACCESS);
 
-        rec = begin_access(cpu, addr, piece, store);
+        rec = begin_access(cpu, addr, piece, store, TARGET_BIG_ENDIAN,
+                           default_mmu(cpu));
         if (!read_guest(cpu, rec + 1, data, rec->p.n)) {
             rec->p.n = 0;
         }
@@ -455,7 +467,8 @@ void cannoli_access_bytes(CPUState *cpu, uint64_t addr, uint32_t size,
     struct mempipe_side_access *rec;
 
     if (records_accesses(c, store)) {
-        rec = begin_access(cpu, addr, size, store);
+        rec = begin_access(cpu, addr, size, store, TARGET_BIG_ENDIAN,
+                           default_mmu(cpu));
         memcpy(rec + 1, bytes, rec->p.n);
         cannoli_side_commit(c->thread, rec->p.h.bytes);
     }
@@ -470,11 +483,13 @@ static void access_oi(CPUState *cpu, uint64_t addr, uint32_t oi, bool store,
     struct mempipe_side_access *rec;
 
     if (records_accesses(c, store)) {
-        rec = begin_access(cpu, addr, memop_size(mop), store);
-        if (memop_size(mop) > 1) {
-            rec->big_endian =
-                (mop & MO_BSWAP) ? !HOST_BIG_ENDIAN : HOST_BIG_ENDIAN;
-        }
+        bool big_endian =
+            memop_size(mop) > 1
+                ? ((mop & MO_BSWAP) ? !HOST_BIG_ENDIAN : HOST_BIG_ENDIAN)
+                : TARGET_BIG_ENDIAN;
+
+        rec = begin_access(cpu, addr, memop_size(mop), store, big_endian,
+                           get_mmuidx(oi));
         memcpy(rec + 1, data, rec->p.n);
         cannoli_side_commit(c->thread, rec->p.h.bytes);
     }

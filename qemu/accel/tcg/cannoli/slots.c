@@ -158,6 +158,8 @@ void cannoli_find_slots(CannoliPass *p, TCGContext *s, bool mem)
             }
             o->slot = done->done = p->nr_slots;
             sl = add_slot(p, s, insn, access);
+            sl->mmu =
+                cannoli_ctl->events & CTR_EVENTS_PHYS ? get_mmuidx(oi) : 0;
             if (depth > 0 || p->insns[insn].loops) {
                 if (group < 0 || p->slots[group].insn != insn) {
                     group = p->nr_slots;

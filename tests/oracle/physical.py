@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: MIT
+"""Physical addresses of a machine's accesses.
+
+physical   QEMU's plugin execlog says where each access went
+memory     each load finds in physical memory what was stored there last: by four vCPUs of a
+           program, and by two that boot Debian's kernel
+"""
+import json
+import re
+import subprocess
+
+import common
+import linux
+import machines
+from common import Failure
+
+NAMES = {
+    "aarch64-softmmu": ["physical", "memory"],
+    "riscv64-softmmu": ["physical"],
+    "x86_64-softmmu": ["physical"],
+}
+
+ACCESS = re.compile(r", (load|store), 0x([0-9a-f]+)(?:, ([^,]+))?")
+
+
+def logged(lines):
+    """Each access: its kind, physical address, and whether it is of a device."""
+    return [(kind, int(phys, 16), name.strip() != "RAM")
+            for line in lines for kind, phys, name in ACCESS.findall(line)]
+
+
+def recorded(tools, trace):
+    seen = []
+    for line in common.dump_lines(tools, trace, "--events", "mem", "--phys"):
+        o = json.loads(line)
+        if "phys" not in o:
+            raise Failure("no physical address: " + line.strip())
+        seen.append((o["kind"], int(o["phys"], 16), o.get("device", False)))
+    return seen
+
+
+def difference(seen, log):
+    """A compare-and-swap that fails is a store to the plugin only.  The machine
+    runs on for some accesses after it was switched off."""
+    failed = i = 0
+    while i < len(seen) and i + failed < len(log):
+        at = i + failed
+        if seen[i] == log[at]:
+            i += 1
+        elif at and log[at] == ("store", *log[at - 1][1:]) and log[at - 1][0] == "load":
+            failed += 1
+        else:
+            return "access %d: %r, in the log %r" % (i, seen[i], log[at])
+    if abs(len(seen) + failed - len(log)) > 20:
+        return "%d accesses, %d in the log" % (len(seen), len(log) - failed)
+    return None
+
+
+def physical(tools, target):
+    """The plugin attributes accesses to the wrong vCPU if there are several."""
+    trace, command, _ = machines.record(tools, target, ("--events", "exec,mem,phys"))
+    log = trace + ".log"
+    machines.run_witness(command, ["-d", "plugin", "-plugin", tools.plugin("execlog")],
+                         log).communicate(timeout=common.PATIENCE)
+    seen = recorded(tools, trace)
+    with open(log, encoding="ascii", errors="replace") as f:
+        wrong = difference(seen, logged(f))
+    if wrong:
+        raise Failure(wrong)
+    common.drop_file(trace)
+    common.drop_file(log)
+    return "%d accesses, %d of devices" % (len(seen), sum(device for _, _, device in seen))
+
+
+def follow(tools, trace):
+    done = subprocess.run([tools.physical, trace], capture_output=True, text=True,
+                          timeout=common.PATIENCE)
+    if done.returncode:
+        raise Failure(done.stdout.strip() or done.stderr.strip())
+    common.drop_file(trace)
+    return done.stdout.strip()
+
+
+def memory(tools, target):
+    """Neither the machine's devices nor walks over its page tables write to memory."""
+    options = ("--events", "exec,val,phys")
+    trace, _, _ = machines.record(tools, target, options, ["-smp", "4"])
+    said = follow(tools, trace)
+    command = linux.command(tools, target, machines.CLOCK, "quiet")
+    recorded_boot = common.record(tools, trace, command, options=options)
+    if recorded_boot.status or b"end\r\n" not in recorded_boot.stdout:
+        raise Failure("status %d: %r" % (recorded_boot.status, recorded_boot.stdout[-300:]))
+    return said + "; kernel: " + follow(tools, trace)
+
+
+RUN = {"physical": physical, "memory": memory}
