@@ -102,7 +102,7 @@ static bool outlives(uint32_t type)
 {
     return type == CTR_EVENT_MAP || type == CTR_EVENT_THREAD || type == CTR_EVENT_LABEL ||
            type == CTR_EVENT_GATE || type == CTR_EVENT_SELECT ||
-           type == CTR_EVENT_CONTEXT;
+           type == CTR_EVENT_CONTEXT || type == CTR_EVENT_POWER;
 }
 
 int ring_events_collect(struct ring_events *e, const void *side, uint32_t side_bytes)
@@ -166,7 +166,7 @@ static int fold(struct ring *r, struct ctr_diag *diag)
         return err;
     }
     r->image->area_used[other] = used;
-    r->image->folded = used;
+    r->image->folded[other] = used;
     /* pairs with the load in ring_fold_make */
     __atomic_store_n(&r->image->area, other, __ATOMIC_RELEASE);
     return 0;
@@ -184,7 +184,7 @@ static int save_events(struct ring *r, const struct ring_chunk *c, struct ctr_di
     uint64_t used = r->image->area_used[r->image->area], at;
 
     if (used + c->event_bytes > r->area_bytes ||
-        used > 2 * r->image->folded + fold_bytes(r)) {
+        used > 2 * r->image->folded[r->image->area] + fold_bytes(r)) {
         int err = fold(r, diag);
 
         if (err) {
