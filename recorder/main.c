@@ -50,6 +50,7 @@ static const struct {
     {"int", CTR_EVENTS_INT},
     {"ctx", CTR_EVENTS_CTX},
     {"phys", CTR_EVENTS_MEM | CTR_EVENTS_PHYS},
+    {"pwr", CTR_EVENTS_PWR},
     {"all", CTR_EVENTS_ALL},
 };
 
@@ -61,9 +62,8 @@ static const struct tool_option table[] = {
      "(default " DEFAULT_OUTPUT ")"},
     {'e', "events", "LIST",
      "what to record, beside exec: mem, val, reg, thr; of\n"
-     "programs sys, map, time; of machines int, ctx, phys;\n"
-     "all "
-     "(default: all but val and reg)",
+     "programs sys, map, time; of machines int, ctx, phys,\n"
+     "pwr; all (default: all but val and reg)",
      &event_words},
     {OPT_DATA_LIMIT, "data-limit", "SIZE",
      "keep SIZE bytes of each buffer that a system call\n"

@@ -56,6 +56,7 @@ enum {
     SEEN_GATE = 16,
     SEEN_SELECT = 32,
     SEEN_CONTEXT = 64,
+    SEEN_POWER = 128,
 };
 
 static int out_of_memory(struct ctr_diag *diag)
@@ -399,6 +400,8 @@ static uint8_t what(const struct entry *e)
         return SEEN_SELECT;
     case CTR_EVENT_CONTEXT:
         return SEEN_CONTEXT;
+    case CTR_EVENT_POWER:
+        return SEEN_POWER;
     case CTR_EVENT_THREAD:
         return ctr_parse_thread(&os, &t) == 0 && t.op - 1 < 4
                    ? (uint8_t)(1u << (t.op - 1))

@@ -246,10 +246,12 @@
 #define CTR_EVENTS_CTX 0x400u   /* address spaces, of machines only */
 #define CTR_EVENTS_ORDER 0x800u /* which vCPU runs; always on */
 #define CTR_EVENTS_PHYS 0x1000u /* physical addresses of accesses, of machines only */
-#define CTR_EVENTS_ALL 0x1fffu
+#define CTR_EVENTS_PWR 0x2000u  /* vCPUs that wait or are off, of machines only */
+#define CTR_EVENTS_ALL 0x3fffu
 /* Those of machines only, and of programs only */
 #define CTR_EVENTS_MACHINE                                                               \
-    (CTR_EVENTS_INT | CTR_EVENTS_CTX | CTR_EVENTS_ORDER | CTR_EVENTS_PHYS)
+    (CTR_EVENTS_INT | CTR_EVENTS_CTX | CTR_EVENTS_ORDER | CTR_EVENTS_PHYS |              \
+     CTR_EVENTS_PWR)
 #define CTR_EVENTS_PROGRAM (CTR_EVENTS_SYS | CTR_EVENTS_MAP | CTR_EVENTS_TIME)
 
 /*
@@ -396,6 +398,13 @@ enum ctr_event_type {
      * first one).  Its time is later than all before it.
      */
     CTR_EVENT_SLICE = 15,
+    /*
+     * A machine's processor waits, or executes instructions again, or what is around it
+     * has switched or reset it:
+     *   u32 op (CTR_POWER_*), u32 zero
+     * Its begin has none.
+     */
+    CTR_EVENT_POWER = 16,
 };
 
 #define CTR_MARK_OUTSIDE 1u /* cannoli-ctl mark */
@@ -429,6 +438,11 @@ enum ctr_event_type {
 #define CTR_INT_SYSCALL 0x100u      /* number, x86: the instructions SYSCALL, SYSENTER */
 #define CTR_INT_SYSENTER 0x101u
 #define CTR_INT_SMI 0x102u
+
+#define CTR_POWER_HALT 1u /* it waits for an interrupt */
+#define CTR_POWER_OFF 2u  /* arm: it is off, see PSCI */
+#define CTR_POWER_WAKE 3u /* it executes instructions again, after HALT or OFF */
+#define CTR_POWER_RESET 4u
 
 #define CTR_MAP_INITIAL 1u
 #define CTR_MAP_MMAP 2u

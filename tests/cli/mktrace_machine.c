@@ -161,6 +161,15 @@ static void returns(struct maker *m, const struct machine *t, uint64_t pc)
     put_event(m, CTR_EVENT_INTRET, tick(m), o.p, o.n);
 }
 
+static void power(struct maker *m, uint32_t op)
+{
+    struct payload o = {.n = 0};
+
+    add(&o, op, 4);
+    add(&o, 0, 4);
+    put_event(m, CTR_EVENT_POWER, tick(m), o.p, o.n);
+}
+
 static void context(struct maker *m, uint64_t table, uint64_t asid, uint64_t id)
 {
     struct payload o = {.n = 0};
@@ -204,7 +213,7 @@ void make_machine(const char *name, const char *path)
     }
     maker_open(&m, path, t->target, t->machine, false, t->addr_bits,
                CTR_EVENTS_EXEC | CTR_EVENTS_MEM | CTR_EVENTS_THR | CTR_EVENTS_INT |
-                   CTR_EVENTS_CTX);
+                   CTR_EVENTS_CTX | CTR_EVENTS_PWR);
     blocks = make_blocks(&m, t);
     process = add_process(&m, 7, 1);
     for (unsigned cpu = 0; cpu < 2; cpu++) {
@@ -222,6 +231,9 @@ void make_machine(const char *name, const char *path)
              i++) {
             interrupt(&m, t, i, 0x40100104);
             returns(&m, t, 0x40100104);
+        }
+        for (uint32_t op = CTR_POWER_HALT; cpu && op <= CTR_POWER_RESET; op++) {
+            power(&m, op);
         }
         put_word(&m, 1);
         put_addr(&m, 0x21800);

@@ -173,6 +173,11 @@ static void random_event(uint64_t *rng, struct evenc *e, unsigned i)
         put_u32(&p, random_below(rng, CTR_PRIVILEGES));
         put_u32(&p, random_below(rng, CTR_PRIVILEGES));
         break;
+    case 12:
+        type = CTR_EVENT_POWER;
+        put_u32(&p, 1 + random_below(rng, CTR_POWER_RESET));
+        put_u32(&p, 0);
+        break;
     case 11:
         type = CTR_EVENT_SLICE;
         put_u64(&p, random_below(rng, 99));

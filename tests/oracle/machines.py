@@ -489,13 +489,17 @@ def wait_for_end_of_window(tools, trace, recorder):
             return
 
 
-def firmware(tools, target):
+def firmware_command(tools, target):
     command = [os.path.join(tools.qemu_dir, "qemu-system-" + target.split("-")[0]),
                *CALM.split(), *FIRMWARE[target].split()]
     for path in (command[0], *(w for w in command if w.startswith("/usr/"))):
         if not os.path.exists(path):
             raise Skip("no " + path)
-    return begin(tools, target, command, 400000)
+    return command
+
+
+def firmware(tools, target):
+    return begin(tools, target, firmware_command(tools, target), 400000)
 
 
 def kernel(tools, target):

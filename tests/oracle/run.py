@@ -30,6 +30,7 @@ import isa
 import machines
 import maps
 import physical
+import power
 import props
 import realprogs
 import randomrun
@@ -238,6 +239,8 @@ OTHERS = [
       for target, names in machines.NAMES.items()],
     *[("machine", [target], names, lambda j: physical.RUN[j.name](j.tools, j.target))
       for target, names in physical.NAMES.items()],
+    *[("machine", [target], names, lambda j: power.RUN[j.name](j.tools, j.target))
+      for target, names in power.NAMES.items()],
     ("real", DEBIAN, realprogs.PROGRAMS, lambda j: realprogs.run(j.tools, j.target, j.name)),
     *[("stress", [program[0]], [name], lambda j: stress.RUN[j.name](j.tools))
       for name, program in stress.PROGRAMS.items()],

@@ -137,6 +137,10 @@ static void random_payload(struct payload *p, uint32_t type)
     case CTR_EVENT_SLICE:
         put_u64(p, number());
         break;
+    case CTR_EVENT_POWER:
+        put_u32(p, 1 + below(CTR_POWER_RESET));
+        put_u32(p, 0);
+        break;
     case CTR_EVENT_CONTEXT:
         for (unsigned i = 0; i < 3; i++) {
             put_u64(p, number());
@@ -204,7 +208,7 @@ static int read_all(const struct buf *column, uint32_t count, uint32_t flags,
     return ret ? ret : n;
 }
 
-#define LAST_TYPE CTR_EVENT_SLICE
+#define LAST_TYPE CTR_EVENT_POWER
 
 enum { MANY = 3000 };
 struct event {
@@ -254,6 +258,7 @@ static void test_roundtrip(void **unused)
                      : e[i].type == CTR_EVENT_THREAD    ? CTR_CHUNK_THREADS
                      : e[i].type == CTR_EVENT_CONTEXT   ? CTR_CHUNK_CONTEXTS
                      : e[i].type == CTR_EVENT_SLICE     ? CTR_CHUNK_SLICES
+                     : e[i].type == CTR_EVENT_POWER     ? CTR_CHUNK_POWER
                      : e[i].type >= CTR_EVENT_INTERRUPT ? CTR_CHUNK_INTERRUPTS
                      : e[i].type >= CTR_EVENT_MARK      ? CTR_CHUNK_MARKS
                                                         : CTR_CHUNK_SYSTEM;
@@ -648,6 +653,7 @@ static void test_parse_machine(void **unused)
     struct ctr_intret r;
     struct ctr_context c;
     struct ctr_slice s;
+    struct ctr_power w;
     uint64_t pc = 0;
     put_u32(&p, CTR_INT_ASYNC);
     put_u32(&p, 27);
@@ -708,6 +714,20 @@ static void test_parse_machine(void **unused)
     assert_int_equal(ctr_parse_slice(&e, &s), 0);
     assert_int_equal(s.number, 1ull << 40);
     assert_int_equal(ctr_event_next(&e, &pc), CTR_NEXT_LATER);
+    assert_int_equal(ctr_parse_power(&e, &w), -CTR_E_INVAL);
+
+    p.n = 0;
+    put_u32(&p, CTR_POWER_RESET);
+    put_u32(&p, 0);
+    e.type = CTR_EVENT_POWER;
+    assert_int_equal(ctr_parse_power(&e, &w), 0);
+    assert_int_equal(w.op, CTR_POWER_RESET);
+    assert_int_equal(ctr_event_next(&e, &pc), CTR_NEXT_LATER);
+    for (uint32_t op = 0; op < 7; op++) {
+        put32(p.p, op);
+        const int known = op && op <= CTR_POWER_RESET;
+        assert_int_equal(payload_check(CTR_EVENT_POWER, p.p, p.n) == NULL, known);
+    }
 }
 
 int main(void)

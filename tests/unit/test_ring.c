@@ -80,7 +80,12 @@ static uint32_t random_event(struct payload *p, unsigned thread)
 {
     char name[32];
     uint32_t op = below(2) ? CTR_LABEL_SET : CTR_LABEL_REMOVE;
-    switch (below(11)) {
+    switch (below(12)) {
+    case 11:
+        p->n = 0;
+        put_u32(p, 1 + below(CTR_POWER_RESET));
+        put_u32(p, 0);
+        return CTR_EVENT_POWER;
     case 10:
         p->n = 0;
         put_u64(p, (1 + below(1000)) * PAGE);
@@ -260,12 +265,14 @@ struct last {
     char name[ALL][32];
     char args[ALL][32];
     uint64_t table[ALL];
+    uint32_t power[ALL];
 };
 
 static size_t read_last(struct ctr_trace *tr, struct last *l)
 {
     const struct ctr_filter filter = {.kinds = CTR_KIND_THR | CTR_KIND_MARK |
-                                               CTR_KIND_MAP | CTR_KIND_CTX};
+                                               CTR_KIND_MAP | CTR_KIND_CTX |
+                                               CTR_KIND_PWR};
     struct ctr_cursor *c;
     struct ctr_event ev;
     size_t n = 0;
@@ -274,6 +281,7 @@ static size_t read_last(struct ctr_trace *tr, struct last *l)
     while (ctr_cursor_next(c, &ev, NULL) == 1) {
         struct ctr_thread_event t;
         struct ctr_context context;
+        struct ctr_power power;
         struct ctr_label x;
         n++;
         if (ctr_parse_thread(&ev.os, &t) == 0) {
@@ -283,6 +291,8 @@ static size_t read_last(struct ctr_trace *tr, struct last *l)
                 memset(l->args[t.tid], 0, 32);
                 snprintf(l->args[t.tid], 32, "%s", t.args.p);
             }
+        } else if (ctr_parse_power(&ev.os, &power) == 0) {
+            l->power[ev.os.thread->tid] = power.op;
         } else if (ctr_parse_context(&ev.os, &context) == 0) {
             l->table[ev.os.thread->tid] = context.table;
         } else if (ctr_parse_label(&ev.os, &x) == 0) {

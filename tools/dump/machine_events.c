@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Events of machines, as text and as JSON: exceptions, interrupts, returns from them, and
- * address spaces.
+ * Events of machines, as text and as JSON: exceptions, interrupts, returns from them,
+ * address spaces, vCPUs that wait or are off.
  */
 #include "dump.h"
 
@@ -147,12 +147,33 @@ static bool print_slice(struct os_printer *p, const struct ctr_os_event *e,
     return textbuf_printf(b, "+++ runs, slice %" PRIu64 " +++\n", s->number);
 }
 
+static bool print_power(struct os_printer *p, const struct ctr_os_event *e,
+                        const struct ctr_power *w)
+{
+    static const struct {
+        const char *op, *text;
+    } names[] = {
+        [CTR_POWER_HALT] = {"halt", "halts"},
+        [CTR_POWER_OFF] = {"off", "is switched off"},
+        [CTR_POWER_WAKE] = {"wake", "goes on"},
+        [CTR_POWER_RESET] = {"reset", "was reset"},
+    };
+    struct textbuf *b = &p->out;
+    bool ok = os_put_start(p, "power", e);
+
+    if (!ok || p->opt->json) {
+        return ok && textbuf_printf(b, ",\"op\":\"%s\"}\n", names[w->op].op);
+    }
+    return textbuf_printf(b, "+++ %s +++\n", names[w->op].text);
+}
+
 bool os_print_machine(struct os_printer *p, const struct ctr_os_event *e)
 {
     struct ctr_interrupt interrupt;
     struct ctr_intret intret;
     struct ctr_context context;
     struct ctr_slice slice;
+    struct ctr_power power;
 
     switch (e->type) {
     case CTR_EVENT_INTERRUPT:
@@ -164,6 +185,8 @@ bool os_print_machine(struct os_printer *p, const struct ctr_os_event *e)
         return ctr_parse_context(e, &context) != 0 || print_context(p, e, &context);
     case CTR_EVENT_SLICE:
         return ctr_parse_slice(e, &slice) != 0 || print_slice(p, e, &slice);
+    case CTR_EVENT_POWER:
+        return ctr_parse_power(e, &power) != 0 || print_power(p, e, &power);
     default:
         return true; /* of a later version */
     }

@@ -23,6 +23,7 @@ static const struct {
     {CTR_KIND_INT, CTR_HAS_INT, "exceptions"},
     {CTR_KIND_CTX, CTR_HAS_CTX, "address spaces"},
     {CTR_KIND_ORDER, CTR_HAS_ORDER, "the order of threads"},
+    {CTR_KIND_PWR, CTR_HAS_PWR, "halted vCPUs"},
 };
 
 /* What of the kinds was not recorded, as a list; "" if some of it was. */

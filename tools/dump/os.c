@@ -522,6 +522,7 @@ bool os_print_event(struct os_printer *p, const struct ctr_os_event *e)
     case CTR_EVENT_INTRET:
     case CTR_EVENT_CONTEXT:
     case CTR_EVENT_SLICE:
+    case CTR_EVENT_POWER:
         return os_print_machine(p, e);
     default:
         return os_print_own(p, e);

@@ -47,7 +47,7 @@ struct facts {
 #define MAX_DAMAGES 16u
 
 /* Of these kinds it reads the events. */
-#define INFO_EVENTS (CTR_HAS_MAP | CTR_HAS_THR | CTR_HAS_INT | CTR_HAS_CTX)
+#define INFO_EVENTS (CTR_HAS_MAP | CTR_HAS_THR | CTR_HAS_INT | CTR_HAS_CTX | CTR_HAS_PWR)
 
 /* What a worker passes on: of a change of a mapping NOTE_CHANGE, of an event of a machine
  * NOTE_MACHINE and what machine_facts.h makes of it (each of these after a 0), of an event
@@ -142,7 +142,7 @@ static int read_facts(struct ctr_trace *tr, const struct dump_options *opt,
 {
     struct ctr_replay_ops ops = {.os = on_os, .ordered = on_ordered};
     struct ctr_filter filter = {.kinds = CTR_KIND_MAP | CTR_KIND_THR | CTR_KIND_INT |
-                                         CTR_KIND_CTX};
+                                         CTR_KIND_CTX | CTR_KIND_PWR};
     struct ctr_replay_opts ropts = {.workers = 1};
     struct ctr_diag diag = {.off = CTR_NO_OFF};
     int ret = 0, status = TOOL_OK;
@@ -233,6 +233,7 @@ static const struct {
     {CTR_HAS_REG, "reg"},   {CTR_HAS_SYS, "sys"},     {CTR_HAS_MAP, "map"},
     {CTR_HAS_THR, "thr"},   {CTR_HAS_INT, "int"},     {CTR_HAS_CTX, "ctx"},
     {CTR_HAS_TIME, "time"}, {CTR_HAS_ORDER, "order"}, {CTR_HAS_PHYS, "phys"},
+    {CTR_HAS_PWR, "pwr"},
 };
 
 static bool put_events(struct textbuf *b, uint32_t events, const char *quote)

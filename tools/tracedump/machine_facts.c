@@ -31,7 +31,8 @@ struct table {
 /* The address space of a thread; all 0 at first. */
 struct context {
     uint64_t table, id;
-    uint64_t insns; /* what the thread executed before that */
+    uint64_t insns;     /* what the thread executed before that */
+    uint64_t halted_ns; /* when it began to wait, 0: it does not */
 };
 
 struct machine_facts {
@@ -40,7 +41,8 @@ struct machine_facts {
     struct context *context; /* by index of the thread */
     size_t nr_contexts;
     uint64_t exceptions, returns;
-    bool has_int, has_ctx;
+    uint64_t halts, idle_ns, resets; /* of all threads */
+    bool has_int, has_ctx, has_pwr;
 };
 
 struct machine_facts *machine_facts_new(const struct ctr_info *info)
@@ -51,6 +53,7 @@ struct machine_facts *machine_facts_new(const struct ctr_info *info)
         guest_init(&f->guest, info);
         f->has_int = info->events & CTR_HAS_INT;
         f->has_ctx = info->events & CTR_HAS_CTX;
+        f->has_pwr = info->events & CTR_HAS_PWR;
     }
     return f;
 }
@@ -137,15 +140,20 @@ static int by_count(const void *a, const void *b)
 bool machine_event(const struct ctr_os_event *e)
 {
     return e->type == CTR_EVENT_INTERRUPT || e->type == CTR_EVENT_INTRET ||
-           e->type == CTR_EVENT_CONTEXT;
+           e->type == CTR_EVENT_CONTEXT || e->type == CTR_EVENT_POWER;
 }
+
+/* What comes before an event's payload. */
+struct taken {
+    uint64_t ordinal, time_ns;
+    uint32_t type, size;
+};
 
 int machine_take(struct ctr_job *job, const struct ctr_os_event *e)
 {
-    const uint32_t head[2] = {e->type, e->size};
-    int ret = ctr_job_append(job, head, sizeof(head));
+    const struct taken head = {e->ordinal, e->time_ns, e->type, e->size};
+    int ret = ctr_job_append(job, &head, sizeof(head));
 
-    ret = ret ? ret : ctr_job_append(job, &e->ordinal, sizeof(e->ordinal));
     return ret ? ret : ctr_job_append(job, e->payload, e->size);
 }
 
@@ -191,6 +199,26 @@ static struct context *context_of(struct machine_facts *f, uint32_t thread)
                : NULL;
 }
 
+static bool count_power(struct machine_facts *f, const struct ctr_thread *t, uint32_t op,
+                        uint64_t time_ns)
+{
+    struct context *c = context_of(f, t->index);
+
+    if (!c) {
+        return false;
+    }
+    if (op == CTR_POWER_RESET) {
+        f->resets++;
+    } else if (op == CTR_POWER_WAKE) {
+        f->idle_ns += c->halted_ns ? time_ns - c->halted_ns : 0;
+        c->halted_ns = 0;
+    } else {
+        f->halts++;
+        c->halted_ns = c->halted_ns ? c->halted_ns : time_ns;
+    }
+    return true;
+}
+
 size_t machine_put(struct machine_facts *f, const struct ctr_thread *t, const void *data)
 {
     const uint8_t *p = data;
@@ -198,14 +226,16 @@ size_t machine_put(struct machine_facts *f, const struct ctr_thread *t, const vo
     struct ctr_os_event e = {0};
     struct ctr_context context;
     struct context *c;
-    uint32_t head[2];
+    struct ctr_power power;
+    struct taken head;
     bool ok = true;
 
-    memcpy(head, p, sizeof(head));
-    memcpy(&e.ordinal, p + sizeof(head), sizeof(e.ordinal));
-    e.type = head[0];
-    e.size = head[1];
-    e.payload = p + sizeof(head) + sizeof(e.ordinal);
+    memcpy(&head, p, sizeof(head));
+    e.ordinal = head.ordinal;
+    e.time_ns = head.time_ns;
+    e.type = head.type;
+    e.size = head.size;
+    e.payload = p + sizeof(head);
     if (ctr_parse_interrupt(&e, &interrupt) == 0) {
         f->exceptions++;
         ok = count_interrupt(f, &interrupt);
@@ -214,11 +244,15 @@ size_t machine_put(struct machine_facts *f, const struct ctr_thread *t, const vo
         if (!c || !leave_context(f, c, e.ordinal - t->first)) {
             return 0;
         }
-        *c = (struct context){context.table, context.id, e.ordinal - t->first};
+        c->table = context.table;
+        c->id = context.id;
+        c->insns = e.ordinal - t->first;
+    } else if (ctr_parse_power(&e, &power) == 0) {
+        ok = count_power(f, t, power.op, e.time_ns);
     } else {
         f->returns++;
     }
-    return ok ? sizeof(head) + sizeof(e.ordinal) + e.size : 0;
+    return ok ? sizeof(head) + e.size : 0;
 }
 
 static int by_name(const void *a, const void *b)
@@ -312,6 +346,12 @@ bool machine_facts_text(struct textbuf *b, const struct machine_facts *f)
         ok = instructions_text(b, &f->spaces, "page tables", "  0x%" PRIx64) &&
              (!has_ids(f) || instructions_text(b, &f->ids, "contexts", "  %" PRIu64));
     }
+    if (ok && f->has_pwr) {
+        ok = textbuf_printf(b, "halted        %" PRIu64 " times, %.3f s", f->halts,
+                            (double)f->idle_ns / 1e9) &&
+             (!f->resets || textbuf_printf(b, ", %" PRIu64 " resets", f->resets)) &&
+             textbuf_printf(b, "\n");
+    }
     return ok;
 }
 
@@ -347,6 +387,11 @@ bool machine_facts_json(struct textbuf *b, const struct machine_facts *f)
             instructions_json(b, &f->spaces, "page_tables",
                               "\"table\":\"0x%" PRIx64 "\"") &&
             (!has_ids(f) || instructions_json(b, &f->ids, "contexts", "\"id\":%" PRIu64));
+    }
+    if (ok && f->has_pwr) {
+        ok = textbuf_printf(
+            b, ",\"halts\":%" PRIu64 ",\"halted_ns\":%" PRIu64 ",\"resets\":%" PRIu64,
+            f->halts, f->idle_ns, f->resets);
     }
     return ok;
 }

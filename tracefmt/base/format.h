@@ -28,9 +28,10 @@
 #define FILE_INCOMPAT_MACHINE 0x2u /* events, definitions of machines */
 #define FILE_INCOMPAT_ORDER 0x4u   /* SLICE events, CHUNK_F_FIRST */
 #define FILE_INCOMPAT_PHYS 0x8u    /* chunks with FRAME_PAGES, MMU indexes of slots */
+#define FILE_INCOMPAT_POWER 0x10u  /* POWER events */
 #define FILE_INCOMPAT_KNOWN                                                              \
     (FILE_INCOMPAT_ARGS | FILE_INCOMPAT_MACHINE | FILE_INCOMPAT_ORDER |                  \
-     FILE_INCOMPAT_PHYS)
+     FILE_INCOMPAT_PHYS | FILE_INCOMPAT_POWER)
 #define FILE_OFF_COMPAT 24u
 #define FILE_COMPAT_PAGE_0 0x1u /* PART's pages: page 0 is listed where it was touched */
 #define FILE_OFF_ZERO 28u
@@ -163,10 +164,11 @@ enum {
 #define CHUNK_F_INTERRUPTS 0x100u /* has CTR_EVENT_INTERRUPT or _INTRET */
 #define CHUNK_F_CONTEXTS 0x200u   /* has CTR_EVENT_CONTEXT */
 #define CHUNK_F_SLICES 0x400u     /* has CTR_EVENT_SLICE */
+#define CHUNK_F_POWER 0x1000u     /* has CTR_EVENT_POWER */
 #define CHUNK_F_FIRST 0x800u      /* no chunk that was begun before it ended after that */
 #define CHUNK_F_EVENTS                                                                   \
     (CHUNK_F_MAPS | CHUNK_F_THREADS | CHUNK_F_SYSTEM | CHUNK_F_MARKS |                   \
-     CHUNK_F_INTERRUPTS | CHUNK_F_CONTEXTS | CHUNK_F_SLICES)
+     CHUNK_F_INTERRUPTS | CHUNK_F_CONTEXTS | CHUNK_F_SLICES | CHUNK_F_POWER)
 #define CHUNK_F_HAS (CHUNK_F_RESUMES | CHUNK_F_EVENTS | CHUNK_F_GAP | CHUNK_F_FIRST)
 #define CHUNK_F_ALL (CHUNK_F_HAS | CHUNK_F_NEXT | CHUNK_F_BREAK)
 enum {

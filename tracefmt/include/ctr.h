@@ -120,6 +120,7 @@ CTR_API void ctr_close(struct ctr_trace *tr);
     0x800u /* one thread ran at a time, and slices say which: see                        \
               ctr_replay_opts.slices */
 #define CTR_HAS_PHYS 0x1000u /* physical addresses of accesses */
+#define CTR_HAS_PWR 0x2000u  /* vCPUs that wait or are off */
 
 enum ctr_state {
     CTR_COMPLETE = 0,   /* finished by the recorder */
@@ -257,6 +258,7 @@ CTR_API const struct ctr_thread *ctr_trace_thread(const struct ctr_trace *tr, ui
 #define CTR_CHUNK_INTERRUPTS 0x100u /* CTR_EVENT_INTERRUPT, _INTRET */
 #define CTR_CHUNK_CONTEXTS 0x200u   /* CTR_EVENT_CONTEXT */
 #define CTR_CHUNK_SLICES 0x400u     /* CTR_EVENT_SLICE */
+#define CTR_CHUNK_POWER 0x1000u     /* CTR_EVENT_POWER */
 /* With CTR_HAS_ORDER: no chunk that was begun before it has anything later. */
 #define CTR_CHUNK_FIRST 0x800u
 
@@ -609,6 +611,9 @@ struct ctr_context { /* CTR_EVENT_CONTEXT */
 struct ctr_slice { /* CTR_EVENT_SLICE */
     uint64_t number;
 };
+struct ctr_power { /* CTR_EVENT_POWER */
+    uint32_t op;   /* CTR_POWER_* */
+};
 
 /* Each returns 0, or -CTR_E_INVAL for an event of another type.  Payloads of a
  * trace were checked when they were read; results point into the payload. */
@@ -626,6 +631,7 @@ CTR_API int ctr_parse_interrupt(const struct ctr_os_event *e, struct ctr_interru
 CTR_API int ctr_parse_intret(const struct ctr_os_event *e, struct ctr_intret *out);
 CTR_API int ctr_parse_context(const struct ctr_os_event *e, struct ctr_context *out);
 CTR_API int ctr_parse_slice(const struct ctr_os_event *e, struct ctr_slice *out);
+CTR_API int ctr_parse_power(const struct ctr_os_event *e, struct ctr_power *out);
 
 /* What an event says of where the run before it went, if that executed the last
  * instruction of its block. */
@@ -799,11 +805,12 @@ struct ctr_range {
 #define CTR_KIND_INT 0x100u   /* exceptions and interrupts, returns from them */
 #define CTR_KIND_CTX 0x200u   /* address spaces */
 #define CTR_KIND_ORDER 0x400u /* slices: when which thread ran */
-#define CTR_KIND_ALL 0x7ffu
+#define CTR_KIND_PWR 0x800u   /* vCPUs that wait, are off, were reset */
+#define CTR_KIND_ALL 0xfffu
 /* All kinds of events between instructions. */
 #define CTR_KIND_BETWEEN                                                                 \
     (CTR_KIND_SYS | CTR_KIND_MAP | CTR_KIND_THR | CTR_KIND_MARK | CTR_KIND_INT |         \
-     CTR_KIND_CTX | CTR_KIND_ORDER)
+     CTR_KIND_CTX | CTR_KIND_ORDER | CTR_KIND_PWR)
 
 /*
  * Which events are wanted.  All zero (CTR_FILTER_INIT) means all of them.

@@ -101,6 +101,8 @@ static uint32_t chunk_flag(uint32_t type)
         return CHUNK_F_CONTEXTS;
     case CTR_KIND_ORDER:
         return CHUNK_F_SLICES;
+    case CTR_KIND_PWR:
+        return CHUNK_F_POWER;
     default:
         return CHUNK_F_SYSTEM;
     }

@@ -109,6 +109,8 @@ static inline uint32_t event_kind(uint32_t type)
         return CTR_KIND_CTX;
     case CTR_EVENT_SLICE:
         return CTR_KIND_ORDER;
+    case CTR_EVENT_POWER:
+        return CTR_KIND_PWR;
     default:
         return CTR_KIND_SYS;
     }

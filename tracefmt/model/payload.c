@@ -26,6 +26,7 @@ static const struct payload_kind kinds[] = {
     [CTR_EVENT_INTRET] = {3, 0, 0, 0, {8, 4, 4}},
     [CTR_EVENT_CONTEXT] = {3, 0, 0, 0, {8, 8, 8}},
     [CTR_EVENT_SLICE] = {1, 0, 0, 0, {8}},
+    [CTR_EVENT_POWER] = {2, 0, 0, 0, {4, 4}},
 };
 
 const struct payload_kind *payload_kind(uint32_t type)
@@ -56,6 +57,8 @@ static int known_kind(uint32_t type, const uint8_t *p)
         return le32(p) <= 1 && le32(p + 4) - 1u < CTR_GATE_START;
     case CTR_EVENT_LABEL:
         return le32(p) - 1u < CTR_LABEL_REMOVE;
+    case CTR_EVENT_POWER:
+        return le32(p) - 1u < CTR_POWER_RESET;
     case CTR_EVENT_INTERRUPT:
         return le32(p + 40) < CTR_PRIVILEGES && le32(p + 44) < CTR_PRIVILEGES;
     case CTR_EVENT_INTRET:
@@ -326,6 +329,15 @@ int ctr_parse_slice(const struct ctr_os_event *e, struct ctr_slice *out)
         return -CTR_E_INVAL;
     }
     out->number = le64(e->payload);
+    return 0;
+}
+
+int ctr_parse_power(const struct ctr_os_event *e, struct ctr_power *out)
+{
+    if (not_it(e, CTR_EVENT_POWER)) {
+        return -CTR_E_INVAL;
+    }
+    out->op = le32(e->payload);
     return 0;
 }
 

@@ -83,7 +83,8 @@ typedef struct CannoliCPU {
     /* With CF_CANNOLI_TREE: the call that began the tree */
     uint64_t tree_sp, tree_return;
     bool parent_paused;
-    bool in_code; /* a block that counts is running */
+    bool in_code;   /* a block that counts is running */
+    bool was_reset; /* since system/cannoli/power.c looked last */
     /* What its last instruction did, for system/cannoli/interrupt.c */
     uint16_t transition;
     /*
@@ -312,6 +313,9 @@ void cannoli_vanished(struct CPUState *cpu, void *mask);
         qatomic_set(&(cpu)->neg.cannoli.limit, 0); \
     } while (0)
 
+/* The vCPU was reset. */
+#define cannoli_was_reset(cpu) ((cpu)->neg.cannoli.was_reset = true)
+
 /*
  * Accesses made by helpers, after the fact.  What was loaded or stored can be
  * read at the guest address `data', or is given as bytes, as a number (low,
@@ -454,6 +458,7 @@ int cannoli_set_host_deathsig(int sig);
 #define cannoli_once_no_jump(tb, last_tb)
 #define cannoli_set_limit(cpu)
 #define cannoli_request_exit(cpu)
+#define cannoli_was_reset(cpu)
 #define cannoli_enter(cpu, tb)
 #define cannoli_leave(cpu, tb, tb_exit)
 #define cannoli_cpu_enter(cpu)

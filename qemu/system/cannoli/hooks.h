@@ -60,6 +60,9 @@ void cannoli_transition_begin(CPUState *cpu, uint64_t return_pc);
     ((cpu)->neg.cannoli.transition = (number))
 #define CANNOLI_RETURN 0xffff
 
+/* The vCPU may run, wait or be off now. */
+void cannoli_power(CPUState *cpu);
+
 /* The TLB forgets a page: so do indirect jumps (accel/tcg/cannoli/jump.c). */
 void cannoli_forget_page(CPUState *cpu, uint64_t page);
 
@@ -104,6 +107,7 @@ uint32_t cannoli_insn_at(uintptr_t ra);
 #define cannoli_interrupt_return(cpu)
 #define cannoli_kernel_entry(cpu, number)
 #define cannoli_vcpu_end(cpu)
+#define cannoli_power(cpu)
 #define cannoli_forget_page(cpu, page)
 #define cannoli_page_found(phys, ram, secure)
 #define cannoli_page_filled(cpu, addr, mmu_idx, fetch, ra)

@@ -111,11 +111,12 @@ typedef struct CannoliThread {
     struct mempipe_side_event *event; /* the one being made */
     CannoliSys sys;
     CannoliGate gate;
-    uint32_t epoch;           /* of the ids in the buffer */
-    bool running;             /* inside translated code */
-    bool left;                /* the last event is a LEFT word */
-    CannoliContext context;   /* as it was recorded last */
-    uint64_t stopped_ns;      /* when another thread ran after it (order.c) */
+    uint32_t epoch;         /* of the ids in the buffer */
+    bool running;           /* inside translated code */
+    bool left;              /* the last event is a LEFT word */
+    uint8_t power;          /* as it was recorded last (power.c); 0: it runs */
+    CannoliContext context; /* as it was recorded last */
+    uint64_t stopped_ns;    /* when another thread ran after it (order.c) */
     struct CannoliRegs *regs; /* with CTR_EVENTS_REG */
     struct CannoliJump *jumps;
     struct CannoliPages *pages; /* system/cannoli/phys.c */
