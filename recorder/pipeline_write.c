@@ -21,8 +21,15 @@ static int add_pages(struct pipeline *pl, struct job *job, struct ctr_diag *diag
 {
     struct guest_thread *t = job->thread;
 
-    if (!t->physmap && ctr_physmap_new(&t->physmap, pl->host->addr_bytes, pl->level)) {
-        return -CTR_E_NOMEM;
+    if (!t->physmap) {
+        int err = ctr_physmap_new(&t->physmap, pl->host->addr_bytes, pl->level);
+
+        if (!err && pl->sink->ops->learn_pages) {
+            err = pl->sink->ops->learn_pages(pl->sink, t->index, t->physmap);
+        }
+        if (err) {
+            return err;
+        }
     }
     return ctr_physmap_apply(t->physmap, job->packed, diag);
 }

@@ -130,6 +130,9 @@ struct ring_tail {
     struct ctr_segment seg;
 };
 
+/* What the chunks in the ring say of a thread's physical pages.  Returns 0 or an error. */
+int ring_learn_pages(const struct ring *r, uint32_t thread, struct ctr_physmap *map);
+
 /*
  * Writes what is kept as a finished trace; the ring stays as it is.  dict: that of
  * ring_begin, or NULL when it is gone with its process, and the guest with it.  Tails

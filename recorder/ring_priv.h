@@ -54,7 +54,7 @@ struct ring_image {
     uint32_t log, zero;
     uint64_t log_used[2];
     uint64_t area_used[2];
-    uint32_t output; /* enum ring_output */
+    uint32_t output;    /* enum ring_output */
     uint64_t folded[2]; /* of each area: what the folding into it has left */
     struct ring_state state[2];
 };

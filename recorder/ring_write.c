@@ -270,6 +270,25 @@ static int learn_pages(struct writing *x, uint32_t thread)
     return map ? ctr_physmap_learn(map, x->packed) : -CTR_E_NOMEM;
 }
 
+int ring_learn_pages(const struct ring *r, uint32_t thread, struct ctr_physmap *map)
+{
+    const struct ring_state *s = ring_state(r);
+    struct ctr_packed *packed;
+    int err = ctr_packed_new(&packed);
+
+    for (uint64_t at = s->tail; !err && at < s->head;) {
+        const struct ring_chunk *c = ring_at(r, at);
+
+        if (c->thread == thread) {
+            err = ctr_packed_load(packed, c + 1, c->packed_bytes);
+            err = err ? err : ctr_physmap_learn(map, packed);
+        }
+        at += c->bytes;
+    }
+    ctr_packed_free(packed);
+    return err;
+}
+
 static int apply_pages(struct writing *x, uint32_t thread)
 {
     struct ctr_physmap *map = physmap_of(x, thread);

@@ -45,6 +45,9 @@ struct sink_ops {
      * is no ring. */
     int (*dump)(struct sink *s, int fd, const struct sink_tail *tails, uint32_t n_tails,
                 struct ctr_diag *diag);
+    /* By the writer: what chunks that there are already say of the physical pages of a
+     * thread of JOB_THREAD.  NULL: nothing. */
+    int (*learn_pages)(struct sink *s, uint32_t thread, struct ctr_physmap *map);
     /* Bytes that a job should not exceed; any thread. */
     uint64_t (*job_bytes)(const struct sink *s);
     /* What it got so far; by the writer. */

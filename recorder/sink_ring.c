@@ -159,6 +159,11 @@ static int ring_write_job(struct sink *s, struct job *job, struct ctr_diag *diag
     return -CTR_E_INVAL;
 }
 
+static int ring_learn(struct sink *s, uint32_t thread, struct ctr_physmap *map)
+{
+    return ring_learn_pages(((struct sink_ring *)s)->ring, thread, map);
+}
+
 static int ring_dump(struct sink *s, int fd, const struct sink_tail *from,
                      uint32_t n_from, struct ctr_diag *diag)
 {
@@ -232,6 +237,7 @@ static const struct sink_ops ring_ops = {
     .packed = ring_packed,
     .write = ring_write_job,
     .dump = ring_dump,
+    .learn_pages = ring_learn,
     .job_bytes = ring_job_bytes,
     .stats = ring_stats,
     .finish = ring_finish,

@@ -194,7 +194,7 @@
  */
 #define CTR_MMUS 16u
 #define CTR_PAGE_DEVICE 0x1u /* registers of a device, or nothing: no memory */
-#define CTR_PAGE_SECURE 0x2u /* arm: in secure memory */
+#define CTR_PAGE_SECURE 0x2u /* arm: in secure memory; x86: as SMM sees memory */
 
 /* Units that a value of n bytes occupies in the data column. */
 #define CTR_UNITS(n, unit) (((n) + (unit) - 1u) / (unit))

@@ -465,7 +465,8 @@ struct mempipe_side_event {
 
 /*
  * With CTR_EVENTS_PHYS: from here on virtual page `page' of MMU index `mmu' is at the
- * physical address `phys'.  The TLB was filled by instruction `insn' of the last block,
+ * physical address `phys'; or, with MEMPIPE_PAGE_FORGET, nothing that was recorded before
+ * is in the TLB (then there is no page, and no instruction).  The TLB was filled by instruction `insn' of the last block,
  * for its accesses and all later ones; with MEMPIPE_NO_INSN, after the last run.
  */
 struct mempipe_side_page {
@@ -482,7 +483,7 @@ struct mempipe_side_page {
 #define MEMPIPE_PAGE_DEVICE CTR_PAGE_DEVICE
 #define MEMPIPE_PAGE_SECURE CTR_PAGE_SECURE
 #define MEMPIPE_PAGE_FLAGS (CTR_PAGE_DEVICE | CTR_PAGE_SECURE)
-#define MEMPIPE_PAGE_FIRST 0x80u /* all that was recorded before is not in the TLB */
+#define MEMPIPE_PAGE_FORGET 0x80u
 
 /* The register table: n entries, `table_bytes' of them follow; before any buffer
  * of the pipe, from the first thread of each process. */

@@ -271,7 +271,7 @@ void make_physical(const char *path)
     add_block(&m, &b);
     thread = add_thread(&m, add_process(&m, 7, 1), 7, 0);
     put_word(&m, 1);
-    fill(&m, 0x21000, 0x40005000, MEMPIPE_PAGE_FIRST);
+    fill(&m, 0x21000, 0x40005000, 0);
     put_addr(&m, 0x21008);
     put_word(&m, 1);
     fill(&m, 0x22000, 0x40009000, 0);

@@ -98,7 +98,7 @@ for how in --phys --addr=phys:0x1000; do
     one_line "$how" without
     grep -q 'physical addresses were not recorded' stderr || fail "$how: $(cat stderr)"
 done
-for how in "--phys --info" "--addr phys:main" "--addr phys:" \
+for how in "--phys --info" "--addr phys:0x1000 --state 1" "--addr phys:main" "--addr phys:" \
     "--addr phys:0x1000 --last-write-before 3" "--addr phys:0x1000 --find 00"; do
     # shellcheck disable=SC2086
     run 2 "$dump" $how physical.ctr

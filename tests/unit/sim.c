@@ -543,11 +543,9 @@ static uint64_t fill_page(const struct sim *s, struct sim_thread *t, unsigned in
         t->marks--; /* it does not prove that the instruction ran */
         x->insn = (uint16_t)insn;
         x->mmu = mmu;
-        x->flags = t->filled ? 0 : MEMPIPE_PAGE_FIRST;
         x->bits = 12;
         x->page = page << 12;
         x->phys = phys;
-        t->filled = 1;
     }
     return phys + addr % 4096;
 }
@@ -563,12 +561,25 @@ static void add_phys(struct sim *s, struct sim_thread *t, uint8_t mmu)
     if (t->ordinal != t->mapped && chance(s, 2)) {
         memset(t->tlb, 0, sizeof(t->tlb));
         t->mapping++;
-        t->filled &= (int)sim_random(s, 2);
+        t->forgets |= (int)sim_random(s, 2);
     }
     t->mapped = t->ordinal;
     e.phys = fill_page(s, t, e.insn, e.addr, mmu);
     e.phys_next = e.size > room ? fill_page(s, t, e.insn, e.addr + room, mmu) : 0;
     t->ev[t->n_ev - 1] = e;
+}
+
+/* Between runs: nothing of what was recorded is used again. */
+static void forget_pages(struct sim_thread *t)
+{
+    struct mempipe_side_page *x = record(t, MEMPIPE_SIDE_PAGE, sizeof(*x), 0);
+    t->marks--;
+    x->insn = MEMPIPE_NO_INSN;
+    x->flags = MEMPIPE_PAGE_FORGET;
+    x->bits = 12;
+    memset(t->tlb, 0, sizeof(t->tlb));
+    t->mapping++;
+    t->forgets = 0;
 }
 
 static uint64_t some_address(struct sim *s, const struct sim_block *b, unsigned slot)
@@ -693,6 +704,9 @@ static void between_runs(struct sim *s, struct sim_thread *t)
         return; /* once at each place: two would be reported together */
     }
     t->between = t->ordinal;
+    if (t->forgets) {
+        forget_pages(t);
+    }
     if (has(s, SIM_SYSTEM) && chance(s, 10)) {
         int signal = has(s, SIM_TINY) && chance(s, 70);
         int interrupt = signal && chance(s, 50);
@@ -982,8 +996,10 @@ static void run_tail(struct sim *s, struct sim_thread *t, const struct sim_block
     t->n_ev = to;
     /* Instructions after the last access are not known to have run. */
     while (t->n_ev > start && t->ev[t->n_ev - 1].insn >= sure) {
-        t->n_ev--;
-        t->ordinal--;
+        const struct sim_event *e = &t->ev[--t->n_ev];
+        t->stores -= e->mem && e->store;
+        t->loads -= e->mem && !e->store;
+        t->ordinal -= !e->mem && !e->reg;
     }
     size_t last = t->n_ev - 1;
     while (t->ev[last].mem || t->ev[last].reg) {

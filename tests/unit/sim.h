@@ -119,7 +119,7 @@ struct sim_thread {
         uint64_t page;
         uint8_t mmu, known;
     } tlb[SIM_TLB];
-    int filled;       /* not all was forgotten since the last record of a page */
+    int forgets;      /* all that was recorded of pages, before the next run */
     uint64_t mapping; /* a number for what is where in physical memory ... */
     uint64_t mapped;  /* ... and the ordinal at which that was in use last */
     int incomplete;

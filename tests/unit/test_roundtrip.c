@@ -363,6 +363,25 @@ static void random_ranges(struct sim *s, struct ctr_range *v, uint32_t n, uint64
     }
 }
 
+/* Nothing is at a physical address of a trace that has none. */
+static void test_no_phys(void **state)
+{
+    struct ctr_range all = {0, UINT64_MAX, 0};
+    struct ctr_filter f = {.phys = &all, .nphys = 1};
+    struct recording r;
+    (void)state;
+    recording_make(&r, 33, 2, 300, 20, 8, CTR_EVENTS_EXEC | CTR_EVENTS_MEM, SIM_ALL, 1,
+                   1);
+    struct ctr_trace *tr = open_bytes(r.file, r.bytes, 0);
+    struct ctr_replay_opts opts = {.workers = 2, .filter = &f, .phys = 1};
+    struct events ev;
+    assert_int_equal(read_events(tr, &opts, &ev, NULL), 0);
+    assert_int_equal(ev.n, 0);
+    events_free(&ev);
+    ctr_close(tr);
+    recording_free(&r);
+}
+
 static void test_filters_by_index(void **state)
 {
     struct recording r;
@@ -401,9 +420,13 @@ static void test_filters_by_index(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_random_programs), cmocka_unit_test(test_long),
-        cmocka_unit_test(test_empty),           cmocka_unit_test(test_pipe),
-        cmocka_unit_test(test_filters),         cmocka_unit_test(test_filters_by_index),
+        cmocka_unit_test(test_random_programs),
+        cmocka_unit_test(test_long),
+        cmocka_unit_test(test_empty),
+        cmocka_unit_test(test_pipe),
+        cmocka_unit_test(test_filters),
+        cmocka_unit_test(test_no_phys),
+        cmocka_unit_test(test_filters_by_index),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,7 +10,7 @@
 
 /* Limit of a line in bytes, without the text of its instruction, values, and names of
  * registers and modules. */
-#define LINE_MAX_REST 256
+#define LINE_MAX_REST 320
 
 /* Bytes shown, in text form, of values too long to be numbers. */
 #define MAX_TEXT_DATA 32u

@@ -239,7 +239,8 @@ static char *put_number(char *p, const struct ctr_mem *m)
     return put_value(p, le, m->size, false);
 }
 
-/* "@0x1000", of a device "@dev:0x1000", of two pages "@0x1ffc+0x5000"; "@?". */
+/* "@0x1000", of a device "@dev:0x1000", of secure memory "@sec:0x1000", of two pages
+ * "@0x1ffc+0x5000"; "@?". */
 static char *put_phys(char *p, const struct ctr_mem *m)
 {
     const struct ctr_phys *phys = m->phys;
@@ -247,7 +248,9 @@ static char *put_phys(char *p, const struct ctr_mem *m)
     if (!phys->flags) {
         return FMT_LIT(p, "@?");
     }
-    p = phys->flags & CTR_PHYS_DEVICE ? FMT_LIT(p, "@dev:0x") : FMT_LIT(p, "@0x");
+    p = phys->flags & CTR_PHYS_DEVICE   ? FMT_LIT(p, "@dev:0x")
+        : phys->flags & CTR_PHYS_SECURE ? FMT_LIT(p, "@sec:0x")
+                                        : FMT_LIT(p, "@0x");
     p = fmt_hex(p, phys->addr);
     if (phys->size < m->size) {
         p = FMT_LIT(p, "+0x");
@@ -345,7 +348,8 @@ static char *json_phys(char *p, const struct ctr_mem *m)
         p = fmt_hex(p, m->phys->next);
     }
     *p++ = '"';
-    return m->phys->flags & CTR_PHYS_DEVICE ? FMT_LIT(p, ",\"device\":true") : p;
+    p = m->phys->flags & CTR_PHYS_DEVICE ? FMT_LIT(p, ",\"device\":true") : p;
+    return m->phys->flags & CTR_PHYS_SECURE ? FMT_LIT(p, ",\"secure\":true") : p;
 }
 
 char *json_mem(const struct dump *d, struct worker *w, char *p,

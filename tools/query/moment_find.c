@@ -466,7 +466,8 @@ static int find_event(const struct finding *f)
     ctr_trace_info(f->locate->trace, &info);
     guest_init(&c.guest, &info);
     filter.from = filter.to = filter.from_ns = filter.to_ns = 0;
-    filter.from_thread = filter.to_thread = filter.npc = filter.naddr = 0;
+    filter.from_thread = filter.to_thread = 0;
+    filter.npc = filter.naddr = filter.nphys = 0;
     if (f->text->kind == MOMENT_CALL) {
         status = status ? status : entries_of(f, &entries);
         filter.kinds = CTR_KIND_EXEC;

@@ -134,6 +134,7 @@ static bool set_option(void *to, int key, const char *arg)
 /* Completes the filter and the rest; TOOL_OK or TOOL_USAGE. */
 static int finish_options(struct command_line *c)
 {
+    bool by_addr;
     int status = filter_options_check(&c->filter, PROG);
 
     status = status ? status : sym_options_finish(&c->sym, PROG, &c->modset);
@@ -153,20 +154,21 @@ static int finish_options(struct command_line *c)
     if (c->dump.opt.phys && c->modes) {
         return tool_usage_error(PROG, "--phys is for printing the trace only");
     }
-    if (c->state.kind && (c->filter.addrs.n || c->filter.pcs.n)) {
+    by_addr = c->filter.addrs.n || c->filter.phys_ranges.n;
+    if (c->state.kind && (by_addr || c->filter.pcs.n)) {
         return tool_usage_error(PROG,
                                 "--state shows a place, not instructions or "
                                 "accesses: %s does not go with it",
-                                c->filter.addrs.n ? "--addr" : "--pc");
-    }
-    if (c->search.option && !c->filter.addrs.n) {
-        return tool_usage_error(PROG, "%s needs --addr", c->search.option);
+                                by_addr ? "--addr" : "--pc");
     }
     if ((c->search.option || c->find.text) && c->filter.phys_ranges.n) {
         return tool_usage_error(PROG,
                                 "%s searches virtual addresses: --addr phys: does not "
                                 "go with it",
                                 c->search.option ? c->search.option : "--find");
+    }
+    if (c->search.option && !c->filter.addrs.n) {
+        return tool_usage_error(PROG, "%s needs --addr", c->search.option);
     }
     status = dump_choice_finish(&c->dump, CTR_KIND_ALL);
     c->modset.flags = SYMFILE_HEADERS; /* addresses are enough: the first line is fast */

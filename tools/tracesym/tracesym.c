@@ -493,13 +493,13 @@ static int check_modes(struct command_line *c, struct tool_options *o)
     if (c->locals && c->mode != MODE_BACKTRACE) {
         return tool_usage_error(PROG, "--locals needs --backtrace");
     }
-    if (c->mode == MODE_SEARCH && !c->filter.addrs.n) {
-        return tool_usage_error(PROG, "%s needs --addr", c->search.option);
-    }
     if ((c->mode == MODE_SEARCH || c->mode == MODE_FIND) && c->filter.phys_ranges.n) {
         return tool_usage_error(PROG,
                                 "a search is for virtual addresses: --addr phys: does "
                                 "not go with it");
+    }
+    if (c->mode == MODE_SEARCH && !c->filter.addrs.n) {
+        return tool_usage_error(PROG, "%s needs --addr", c->search.option);
     }
     if (c->print_key && !prints(c->mode)) {
         return tool_usage_error(PROG, "%s is for printing the trace only",

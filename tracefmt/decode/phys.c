@@ -76,6 +76,8 @@ static void translate_access(struct phys_view *v, const struct ctr_access *a,
     if (a->size > room) {
         const uint64_t next = (a->addr + room) & v->addr_mask;
         out->size = (uint32_t)room;
+        out->next_size =
+            a->size - out->size < page ? a->size - out->size : (uint32_t)page;
         if (!translate(v, next, CTR_ACC_MMU(a->flags), &out->next)) {
             out->flags = 0;
         }

@@ -20,11 +20,10 @@ static inline int select_bytes(const struct ranges *r, uint64_t addr, uint32_t s
     return in_ranges(r, addr, last < addr ? UINT64_MAX : last);
 }
 
-static inline int select_phys(const struct ranges *r, const struct ctr_phys *p,
-                              uint32_t size)
+static inline int select_phys(const struct ranges *r, const struct ctr_phys *p)
 {
     return p->flags && (select_bytes(r, p->addr, p->size) ||
-                        (p->size < size && select_bytes(r, p->next, size - p->size)));
+                        (p->next_size && select_bytes(r, p->next, p->next_size)));
 }
 
 /* Whether access number i of a run is selected. */
@@ -39,7 +38,7 @@ static inline int select_access(const struct selection *s, const struct run *r,
         return 1;
     }
     return (s->addrs.n && select_bytes(&s->addrs, a->addr, a->size)) ||
-           (s->phys.n && r->phys && select_phys(&s->phys, &r->phys[i], a->size));
+           (s->phys.n && r->phys && select_phys(&s->phys, &r->phys[i]));
 }
 
 /* Whether code of its privilege is. */

@@ -444,14 +444,16 @@ struct ctr_access {
  * crosses into another page went to two places.
  */
 struct ctr_phys {
-    uint64_t addr;  /* of the first byte */
-    uint64_t next;  /* of the first byte on the next page; 0: there is none */
-    uint32_t size;  /* bytes on the first page */
-    uint32_t flags; /* CTR_PHYS_*; 0: it is not known, and addr and next are undefined */
+    uint64_t addr;      /* of the first byte */
+    uint64_t next;      /* of the first byte on the next page; 0: there is none */
+    uint32_t size;      /* bytes on the first page */
+    uint32_t next_size; /* and on the next: what is beyond that is not known */
+    uint32_t flags;     /* CTR_PHYS_* of the first page; 0: it is not known, and addr and
+                           next are undefined */
 };
 #define CTR_PHYS_KNOWN 0x1u
 #define CTR_PHYS_DEVICE 0x2u /* registers of a device, or nothing: no memory */
-#define CTR_PHYS_SECURE 0x4u /* arm: secure memory */
+#define CTR_PHYS_SECURE 0x4u /* arm: secure memory; x86: as SMM sees it */
 
 /* One access made by the instruction with this ordinal. */
 struct ctr_mem {

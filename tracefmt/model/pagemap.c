@@ -121,10 +121,12 @@ int pagecol_write(struct buf *out, unsigned bits, const struct page_fill *start,
 int pagecol_begin(struct pagecol *c, const uint8_t *p, size_t n)
 {
     uint64_t bits, nstart, nfill;
-    *c = (struct pagecol){.p = p, .end = p + n, .bits = PAGE_BITS};
+    *c = (struct pagecol){.bits = PAGE_BITS};
     if (n == 0) {
         return 0;
     }
+    c->p = p;
+    c->end = p + n;
     if (get_varint(&c->p, c->end, &bits) || get_varint(&c->p, c->end, &nstart) ||
         get_varint(&c->p, c->end, &nfill) || bits < PAGE_MIN_BITS ||
         bits > PAGE_MAX_BITS || nstart > MAX_CHUNK_PAGES ||

@@ -21,7 +21,8 @@ enum fast_kind replay_fast_kind(const struct replay *rp)
     if (ops->exec || ops->mem) {
         int exec = !ops->exec || f->kinds & CTR_KIND_EXEC;
         int mem = !ops->mem || !(f->want & DEC_MEM) || (f->kinds & both) == both;
-        return f->filter.npc || f->filter.naddr || !exec || !mem ? FAST_NOT : FAST_EVENTS;
+        const int narrow = f->filter.npc || f->filter.naddr || f->filter.nphys;
+        return narrow || !exec || !mem ? FAST_NOT : FAST_EVENTS;
     }
     return !ops->run             ? FAST_NOT
            : f->want & DEC_MEM   ? FAST_ADDRS

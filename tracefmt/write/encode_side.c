@@ -36,7 +36,7 @@ static size_t fixed_bytes(uint32_t type)
 
 static int page_is_possible(const struct mempipe_side_page *x)
 {
-    const unsigned flags = MEMPIPE_PAGE_FLAGS | MEMPIPE_PAGE_FIRST;
+    const unsigned flags = MEMPIPE_PAGE_FLAGS | MEMPIPE_PAGE_FORGET;
     if (x->mmu >= CTR_MMUS || x->flags & ~flags || x->bits < PAGE_MIN_BITS ||
         x->bits > PAGE_MAX_BITS ||
         (x->insn > CTR_MAX_BLOCK_INSNS && x->insn != MEMPIPE_NO_INSN)) {
@@ -166,13 +166,17 @@ static int put_page(struct ctr_encoder *e, const struct mempipe_side_page *x,
         return bad_side(diag, w, "a page of another size");
     }
     e->phys.bits = x->bits;
-    struct page_fill *end =
-        (struct page_fill *)(void *)(e->phys.fills.p + e->phys.fills.n);
-    size_t n = e->phys.fills.n / sizeof(f);
-    for (; n && end[-1].run == f.run && end[-1].insn > insn; n--) {
-        (--end)->insn = (uint16_t)insn;
+    if (buf_reserve(&e->phys.fills, sizeof(f))) {
+        return ctr_fail_nomem(diag);
     }
-    return buf_append(&e->phys.fills, &f, sizeof(f)) ? ctr_fail_nomem(diag) : 0;
+    struct page_fill *fill = (struct page_fill *)(void *)e->phys.fills.p;
+    size_t n = e->phys.fills.n / sizeof(f);
+    fill[n] = f;
+    e->phys.fills.n += sizeof(f);
+    for (; n && fill[n - 1].run == f.run && fill[n - 1].insn > insn; n--) {
+        fill[n - 1].insn = (uint16_t)insn;
+    }
+    return 0;
 }
 
 /* ----------------------------------------------------------- between runs */

@@ -36,7 +36,7 @@ struct ctr_packed {
     struct buf pages;
     struct buf ids;   /* u32, of the blocks */
     struct buf fills; /* struct page_fill, until ctr_physmap_apply; flags also
-                         MEMPIPE_PAGE_FIRST */
+                         MEMPIPE_PAGE_FORGET */
     unsigned page_bits;
 };
 

@@ -162,11 +162,13 @@ static int compress(struct ctr_physmap *m, struct packed_frame *f)
 static int learn(struct ctr_physmap *m, const struct page_fill *fill, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++) {
-        struct page_fill f = fill[i];
-        if (f.flags & MEMPIPE_PAGE_FIRST || m->map.n > MOST_PAGES) {
+        const struct page_fill f = fill[i];
+        if (f.flags & MEMPIPE_PAGE_FORGET || m->map.n > MOST_PAGES) {
             pagemap_clear(&m->map);
         }
-        f.flags &= MEMPIPE_PAGE_FLAGS;
+        if (f.flags & MEMPIPE_PAGE_FORGET) {
+            continue;
+        }
         m->mmus |= 1u << f.mmu;
         if (pagemap_set(&m->map, &f)) {
             return -1;
@@ -200,10 +202,22 @@ int ctr_physmap_learn(struct ctr_physmap *m, const struct ctr_packed *p)
     return got < 0 ? -CTR_E_CORRUPT : 0;
 }
 
+/* A reader learns nothing from these. Returns how many others there are. */
+static uint32_t without_forgets(struct page_fill *fill, uint32_t n)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        if (!(fill[i].flags & MEMPIPE_PAGE_FORGET)) {
+            fill[kept++] = fill[i];
+        }
+    }
+    return kept;
+}
+
 int ctr_physmap_apply(struct ctr_physmap *m, struct ctr_packed *p, struct ctr_diag *diag)
 {
     struct page_fill *fill = (struct page_fill *)(void *)p->fills.p;
-    const uint32_t n = (uint32_t)(p->fills.n / sizeof(*fill));
+    uint32_t n = (uint32_t)(p->fills.n / sizeof(*fill));
     struct packed_frame *f = &p->frame[FRAME_PAGES];
     m->start.n = 0;
     m->bits = m->bits ? m->bits : p->page_bits;
@@ -217,9 +231,7 @@ int ctr_physmap_apply(struct ctr_physmap *m, struct ctr_packed *p, struct ctr_di
     if (learn(m, fill, n)) {
         return ctr_fail_nomem(diag);
     }
-    for (uint32_t i = 0; i < n; i++) {
-        fill[i].flags &= MEMPIPE_PAGE_FLAGS;
-    }
+    n = without_forgets(fill, n);
     const uint32_t nstart = (uint32_t)(m->start.n / sizeof(*fill));
     p->fills.n = 0;
     if (n + nstart == 0) {

@@ -41,7 +41,6 @@ typedef struct {
 typedef struct CannoliPages {
     uint32_t serial; /* of the pipe */
     uint32_t used;
-    bool begun; /* the next record is the first one since all were forgotten */
     Page page[PAGES];
 } CannoliPages;
 
@@ -59,7 +58,6 @@ static void forget_all(CannoliThread *t)
 
     memset(pages->page, 0, sizeof(pages->page));
     pages->used = 0;
-    pages->begun = true;
     pages->serial = t->serial;
 }
 
@@ -107,6 +105,18 @@ static uint16_t insn_of(CPUState *cpu, bool fetch, uintptr_t ra)
     return insn == CANNOLI_INSN_NONE ? MEMPIPE_NO_INSN : insn;
 }
 
+static void put_page(CPUState *cpu, const struct mempipe_side_page *page)
+{
+    CannoliThread *t = cannoli_cpu(cpu)->thread;
+    struct mempipe_side_page *rec;
+
+    cannoli_slice(cpu);
+    rec = cannoli_side_reserve(t, sizeof(*rec));
+    *rec = *page;
+    cannoli_place(cpu, &rec->p, MEMPIPE_SIDE_PAGE, sizeof(*rec));
+    cannoli_side_commit(t, sizeof(*rec));
+}
+
 void cannoli_page_found(uint64_t phys, bool ram, bool secure)
 {
     found_phys = phys | (ram ? 0 : MEMPIPE_PAGE_DEVICE) |
@@ -117,7 +127,6 @@ void cannoli_page_filled(CPUState *cpu, uint64_t addr, int mmu_idx, bool fetch,
                          uintptr_t ra)
 {
     uint64_t page = addr & TARGET_PAGE_MASK, phys = found_phys;
-    struct mempipe_side_page *rec;
     CannoliThread *t;
 
     if (!wanted(cpu)) {
@@ -133,22 +142,19 @@ void cannoli_page_filled(CPUState *cpu, uint64_t addr, int mmu_idx, bool fetch,
     if (!note_page(t, page | KEY_USED | mmu_idx, phys)) {
         return;
     }
-    if (t->pages->used == PAGES_FULL) {
+    if (t->pages->used >= PAGES_FULL) {
+        /* Blocks that record nothing read the one, the others the other. */
+        qatomic_set(&cpu->neg.icount_decr.u16.high, -1);
         cannoli_request_exit(cpu);
     }
-    cannoli_slice(cpu);
-    rec = cannoli_side_reserve(t, sizeof(*rec));
-    cannoli_place(cpu, &rec->p, MEMPIPE_SIDE_PAGE, sizeof(*rec));
-    rec->insn = insn_of(cpu, fetch, ra);
-    rec->mmu = mmu_idx;
-    rec->flags = (phys & MEMPIPE_PAGE_FLAGS) |
-                 (t->pages->begun ? MEMPIPE_PAGE_FIRST : 0);
-    rec->bits = TARGET_PAGE_BITS;
-    memset(rec->zero, 0, sizeof(rec->zero));
-    rec->page = (target_ulong)page;
-    rec->phys = phys & TARGET_PAGE_MASK;
-    t->pages->begun = false;
-    cannoli_side_commit(t, sizeof(*rec));
+    put_page(cpu, &(struct mempipe_side_page){
+                      .insn = insn_of(cpu, fetch, ra),
+                      .mmu = mmu_idx,
+                      .flags = phys & MEMPIPE_PAGE_FLAGS,
+                      .bits = TARGET_PAGE_BITS,
+                      .page = (target_ulong)page,
+                      .phys = phys & TARGET_PAGE_MASK,
+                  });
 }
 
 void cannoli_pages_enter(CPUState *cpu)
@@ -158,5 +164,10 @@ void cannoli_pages_enter(CPUState *cpu)
     if (t->pages && t->pages->used >= PAGES_FULL) {
         forget_all(t);
         tlb_flush(cpu);
+        put_page(cpu, &(struct mempipe_side_page){
+                          .insn = MEMPIPE_NO_INSN,
+                          .flags = MEMPIPE_PAGE_FORGET,
+                          .bits = TARGET_PAGE_BITS,
+                      });
     }
 }

@@ -78,7 +78,10 @@ static bool needs_code(const CannoliPass *p)
     for (int i = 0; i < p->nr_ops; i++) {
         const OpInfo *o = &p->ops[i];
 
-        if (o->exit) {
+        bool store;
+
+        if (o->exit || (cannoli_ctl->events & CTR_EVENTS_PHYS &&
+                        cannoli_is_access(o->op, &store))) {
             return true;
         }
         if (cannoli_is_real_call(o->op) && o->insn != p->nr_insns - 1 &&

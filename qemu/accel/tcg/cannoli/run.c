@@ -371,6 +371,24 @@ static bool read_guest(CPUState *cpu, void *to, uint64_t addr, uint32_t size)
     return true;
 }
 
+/*
+ * Before a record is begun: what read_guest needs is in the TLB, as filling it
+ * makes a record of its own.
+ */
+static void prepare_read(CPUState *cpu, uint64_t addr, uint64_t size)
+{
+#ifndef CONFIG_USER_ONLY
+    int idx = cpu_mmu_index(cpu, false);
+
+    uint64_t end = addr + size;
+
+    for (; cannoli_values && addr < end;
+         addr = (addr & TARGET_PAGE_MASK) + TARGET_PAGE_SIZE) {
+        tlb_vaddr_to_host(cpu_env(cpu), addr, MMU_DATA_LOAD, idx);
+    }
+#endif
+}
+
 /* Translated code has raised a signal. */
 void cannoli_read_fixed(CPUState *cpu, uintptr_t words, uintptr_t data)
 {
@@ -447,6 +465,7 @@ void cannoli_access(CPUState *cpu, uint64_t addr, uint64_t size, bool store,
     while (size) {
         uint32_t piece = MIN(size, CANNOLI_MAX_ACCESS);
 
+        prepare_read(cpu, data, piece);
         rec = begin_access(cpu, addr, piece, store, TARGET_BIG_ENDIAN,
                            default_mmu(cpu));
         if (!read_guest(cpu, rec + 1, data, rec->p.n)) {
