@@ -116,7 +116,7 @@ int main(int argc, char **argv)
     const struct ctr_replay_opts opts = {
         .workers = 1, .run_accesses = CTR_RUN_VALUES, .slices = 1, .phys = 1};
     const struct ctr_replay_ops ops = {.run = on_run};
-    struct ctr_trace *trace;
+    struct ctr_trace *trace = NULL;
     struct ctr_diag diag = {0};
     struct check c = {0};
     int r;

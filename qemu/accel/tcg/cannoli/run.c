@@ -419,11 +419,17 @@ static bool records_accesses(const CannoliCPU *c, bool store)
            !cannoli_ctl->discard && (cannoli_ctl->events & CTR_EVENTS_MEM);
 }
 
-/* The MMU index of helpers' accesses that do not name one. */
+/*
+ * The MMU index of helpers' accesses that do not name one.  Those of s390x also
+ * work on address spaces that are not the code's: none is right for all, so
+ * they get one that has no pages.
+ */
 static int default_mmu(CPUState *cpu)
 {
 #ifdef CONFIG_USER_ONLY
     return 0;
+#elif defined(TARGET_S390X)
+    return CTR_MMUS - 1;
 #else
     return cpu_mmu_index(cpu, false);
 #endif
