@@ -72,8 +72,8 @@ void cannoli_forget_page(CPUState *cpu, uint64_t page);
  * translated code, 0 if it is not known; fetch: it was no access.
  */
 void cannoli_page_found(uint64_t phys, bool ram, bool secure);
-void cannoli_page_filled(CPUState *cpu, uint64_t addr, int mmu_idx, bool fetch,
-                         uintptr_t ra);
+void cannoli_filled(CPUState *cpu, uint64_t addr, int mmu_idx, bool fetch,
+                    uintptr_t ra);
 /*
  * CannoliCPU.insn of instruction `insn' of a block's code; of the one at a
  * return address, CANNOLI_INSN_NONE if it is not in translated code.  The
@@ -110,7 +110,7 @@ uint32_t cannoli_insn_at(uintptr_t ra);
 #define cannoli_power(cpu)
 #define cannoli_forget_page(cpu, page)
 #define cannoli_page_found(phys, ram, secure)
-#define cannoli_page_filled(cpu, addr, mmu_idx, fetch, ra)
+#define cannoli_filled(cpu, addr, mmu_idx, fetch, ra)
 
 #endif /* CONFIG_CANNOLI */
 

@@ -84,8 +84,8 @@ static bool note_page(CannoliThread *t, uint64_t key, uint64_t phys)
 }
 
 /*
- * The instruction of the run under way that the fill belongs to; MEMPIPE_NO_INSN
- * if there is none, as the run is over or has not begun.
+ * The instruction of the run under way that the fill belongs to;
+ * MEMPIPE_NO_INSN if there is none, as the run is over or has not begun.
  */
 static uint16_t insn_of(CPUState *cpu, bool fetch, uintptr_t ra)
 {
@@ -123,8 +123,8 @@ void cannoli_page_found(uint64_t phys, bool ram, bool secure)
                  (secure ? MEMPIPE_PAGE_SECURE : 0);
 }
 
-void cannoli_page_filled(CPUState *cpu, uint64_t addr, int mmu_idx, bool fetch,
-                         uintptr_t ra)
+void cannoli_filled(CPUState *cpu, uint64_t addr, int mmu_idx, bool fetch,
+                    uintptr_t ra)
 {
     uint64_t page = addr & TARGET_PAGE_MASK, phys = found_phys;
     CannoliThread *t;

@@ -4,9 +4,9 @@
  * Copyright (c) 2026 the cannoli-record authors
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * What stops a vCPU and lets it go on is done in many places of the targets and
- * devices; all of them leave it in CPUState.halted, which is looked at where the
- * vCPU enters and leaves the loop.
+ * What stops a vCPU and lets it go on is done in many places of the targets
+ * and devices; all of them leave it in CPUState.halted, which is looked at
+ * where the vCPU enters and leaves the loop.
  */
 #include "qemu/osdep.h"
 #include "cpu.h"
