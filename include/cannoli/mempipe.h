@@ -466,8 +466,9 @@ struct mempipe_side_event {
 /*
  * With CTR_EVENTS_PHYS: from here on virtual page `page' of MMU index `mmu' is at the
  * physical address `phys'; or, with MEMPIPE_PAGE_FORGET, nothing that was recorded before
- * is in the TLB (then there is no page, and no instruction).  The TLB was filled by instruction `insn' of the last block,
- * for its accesses and all later ones; with MEMPIPE_NO_INSN, after the last run.
+ * is in the TLB (then there is no page, and no instruction).  The TLB was filled by
+ * instruction `insn' of the last block, for its accesses and all later ones; with
+ * MEMPIPE_NO_INSN, after the last run.
  */
 struct mempipe_side_page {
     struct mempipe_side_place p; /* n: 0 */
