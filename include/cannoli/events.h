@@ -247,11 +247,14 @@
 #define CTR_EVENTS_ORDER 0x800u /* which vCPU runs; always on */
 #define CTR_EVENTS_PHYS 0x1000u /* physical addresses of accesses, of machines only */
 #define CTR_EVENTS_PWR 0x2000u  /* vCPUs that wait or are off, of machines only */
-#define CTR_EVENTS_ALL 0x3fffu
+#define CTR_EVENTS_DMA 0x4000u  /* RAM that was written other than by accesses, ... */
+#define CTR_EVENTS_RAM 0x8000u  /* ... and as it was at first, of machines only */
+#define CTR_EVENTS_IO 0x10000u  /* accesses to devices, of machines only */
+#define CTR_EVENTS_ALL 0x1ffffu
 /* Those of machines only, and of programs only */
 #define CTR_EVENTS_MACHINE                                                               \
     (CTR_EVENTS_INT | CTR_EVENTS_CTX | CTR_EVENTS_ORDER | CTR_EVENTS_PHYS |              \
-     CTR_EVENTS_PWR)
+     CTR_EVENTS_PWR | CTR_EVENTS_DMA | CTR_EVENTS_RAM | CTR_EVENTS_IO)
 #define CTR_EVENTS_PROGRAM (CTR_EVENTS_SYS | CTR_EVENTS_MAP | CTR_EVENTS_TIME)
 
 /*
@@ -405,6 +408,33 @@ enum ctr_event_type {
      * Its begin has none.
      */
     CTR_EVENT_POWER = 16,
+    /*
+     * What is at a range of physical addresses of a machine:
+     *   u32 op (CTR_RAM_*), u32 fill, u64 size, u64 addr (physical), u64 offset, u64 from
+     *   (physical), str block, u32 n, u8 bytes[n]
+     * RAM is in blocks, which have names; a byte of one can be at several addresses.
+     * MAP: bytes offset to offset + size - 1 of the block, whose contents follow before
+     * the next instruction; UNMAP: no RAM any more; BYTES: the contents are these bytes,
+     * and then `fill' (0 to 255) up to size; SAME: they are those that are at `from' now;
+     * ANEW: nothing that was said or stored before is true any more (a snapshot was
+     * loaded).  What an op does not use is 0 or empty.
+     */
+    CTR_EVENT_RAM = 17,
+    /*
+     * Something other than an access of an instruction wrote to a machine's RAM:
+     *   u32 source (CTR_DMA_*), u32 zero, u64 size, u64 addr (physical), str device (""
+     *   if it is not known), u32 n, u8 bytes[n] (size of them, with CTR_EVENTS_VAL, or
+     *   none)
+     * It was written after the run before and before the next one.
+     */
+    CTR_EVENT_DMA = 18,
+    /*
+     * The last instruction of the run before accessed a device:
+     *   u32 flags (CTR_IO_*), u32 size (bytes, 1 to 8), u64 addr (physical, or the number
+     *   of an x86 port), u64 offset (of that in the region), u64 value (that the device
+     *   gave or got), str region, str device ("" if nobody owns the region)
+     */
+    CTR_EVENT_IO = 19,
 };
 
 #define CTR_MARK_OUTSIDE 1u /* cannoli-ctl mark */
@@ -443,6 +473,21 @@ enum ctr_event_type {
 #define CTR_POWER_OFF 2u  /* arm: it is off, see PSCI */
 #define CTR_POWER_WAKE 3u /* it executes instructions again, after HALT or OFF */
 #define CTR_POWER_RESET 4u
+
+#define CTR_RAM_MAP 1u
+#define CTR_RAM_UNMAP 2u
+#define CTR_RAM_BYTES 3u
+#define CTR_RAM_SAME 4u
+#define CTR_RAM_ANEW 5u
+
+#define CTR_DMA_DEVICE 1u
+#define CTR_DMA_WALK 2u /* a page-table walk: accessed and dirty bits */
+#define CTR_DMA_CPU 3u  /* the processor: what exceptions save, for one */
+#define CTR_DMA_HOST 4u /* QEMU: its monitor, gdb, a reset */
+
+#define CTR_IO_WRITE 0x1u
+#define CTR_IO_PORT 0x2u   /* an x86 port */
+#define CTR_IO_FAILED 0x4u /* nothing answered */
 
 #define CTR_MAP_INITIAL 1u
 #define CTR_MAP_MMAP 2u
