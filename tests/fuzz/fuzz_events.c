@@ -103,7 +103,7 @@ static void random_event(uint64_t *rng, struct evenc *e, unsigned i)
     struct payload p = {.n = 0};
     uint32_t type = CTR_EVENT_MAP;
     uint64_t page = 0x1000;
-    switch (random_below(rng, 15)) {
+    switch (random_below(rng, 19)) {
     case 0:
         type = i % 2 ? CTR_EVENT_SYSRET : CTR_EVENT_SYSCALL;
         payload_syscall(&p, random_below(rng, 4), random_below(rng, 9), 8, "read");
@@ -177,6 +177,42 @@ static void random_event(uint64_t *rng, struct evenc *e, unsigned i)
         type = CTR_EVENT_POWER;
         put_u32(&p, 1 + random_below(rng, CTR_POWER_RESET));
         put_u32(&p, 0);
+        break;
+    case 13:
+        type = CTR_EVENT_RAM;
+        put_u32(&p, i % 2 ? CTR_RAM_BYTES : 1 + random_below(rng, CTR_RAM_ANEW));
+        put_u32(&p, random_below(rng, 256));
+        put_u64(&p, page);
+        for (unsigned k = 0; k < 3; k++) {
+            put_u64(&p, page * random_below(rng, 9));
+        }
+        put_str(&p, "pc.ram", random_below(rng, 7));
+        put_u32(&p, i % 2 ? 4 : 0);
+        if (i % 2) {
+            put_u32(&p, random_below(rng, 3));
+        }
+        break;
+    case 14:
+        type = CTR_EVENT_DMA;
+        put_u32(&p, 1 + random_below(rng, CTR_DMA_HOST));
+        put_u32(&p, 0);
+        put_u64(&p, 4);
+        put_u64(&p, page * random_below(rng, 9));
+        put_str(&p, "ide-hd", random_below(rng, 7));
+        put_u32(&p, i % 2 ? 4 : 0);
+        if (i % 2) {
+            put_u32(&p, random_below(rng, 3));
+        }
+        break;
+    case 15:
+        type = CTR_EVENT_IO;
+        put_u32(&p, random_below(rng, 8));
+        put_u32(&p, 1 + random_below(rng, 8));
+        for (unsigned k = 0; k < 3; k++) {
+            put_u64(&p, page * random_below(rng, 9));
+        }
+        put_str(&p, "serial", random_below(rng, 7));
+        put_str(&p, "isa-serial", random_below(rng, 11));
         break;
     case 11:
         type = CTR_EVENT_SLICE;

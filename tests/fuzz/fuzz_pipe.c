@@ -54,7 +54,7 @@
 #define TWO_WORKERS 0x40u
 #define NO_NEWS 0x80u /* all threads are attached before anything is overwritten */
 
-static const uint16_t masks[] = {CTR_EVENTS_EXEC,
+static const uint32_t masks[] = {CTR_EVENTS_EXEC,
                                  CTR_EVENTS_EXEC | CTR_EVENTS_MEM,
                                  CTR_EVENTS_EXEC | CTR_EVENTS_MEM | CTR_EVENTS_VAL,
                                  CTR_EVENTS_EXEC | CTR_EVENTS_REG,

@@ -65,6 +65,9 @@ static int count_os(void *arg, struct ctr_job *job, const struct ctr_os_event *o
     struct ctr_label l;
     struct ctr_select s;
     struct ctr_gate g;
+    struct ctr_ram ram;
+    struct ctr_dma dma;
+    struct ctr_io io;
     (void)job;
     if (ctr_parse_mark(o, &m) == 0) {
         count_str(sum, &m.text);
@@ -78,6 +81,18 @@ static int count_os(void *arg, struct ctr_job *job, const struct ctr_os_event *o
     }
     if (ctr_parse_gate(o, &g) == 0) {
         *sum += g.why;
+    }
+    if (ctr_parse_ram(o, &ram) == 0) {
+        count_str(sum, &ram.block);
+        *sum += ram.n ? ram.data[ram.n - 1] : ram.fill;
+    }
+    if (ctr_parse_dma(o, &dma) == 0) {
+        count_str(sum, &dma.device);
+        *sum += dma.n ? dma.data[dma.size - 1] : 0;
+    }
+    if (ctr_parse_io(o, &io) == 0) {
+        count_str(sum, &io.region);
+        count_str(sum, &io.device);
     }
     for (uint32_t i = 0; i < o->size; i++) {
         *sum += o->payload[i];

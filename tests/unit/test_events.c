@@ -57,6 +57,40 @@ static void random_str(struct payload *p)
     }
 }
 
+/* A count and so many bytes. */
+static void random_bytes(struct payload *p, uint32_t n)
+{
+    put_u32(p, n);
+    for (uint32_t i = 0; i < n; i++) {
+        p->p[p->n++] = (uint8_t)below(3);
+    }
+}
+
+static void random_ram(struct payload *p)
+{
+    const uint32_t op = 1 + below(CTR_RAM_ANEW);
+    const uint32_t n = op == CTR_RAM_BYTES ? below(5) ? below(20) : below(4096) : 0;
+    put_u32(p, op);
+    put_u32(p, below(256));
+    put_u64(p, n + below(3));
+    for (unsigned i = 0; i < 3; i++) {
+        put_u64(p, number());
+    }
+    random_str(p);
+    random_bytes(p, n);
+}
+
+static void random_dma(struct payload *p)
+{
+    const uint32_t n = below(5) ? below(20) : below(4096);
+    put_u32(p, 1 + below(CTR_DMA_HOST));
+    put_u32(p, 0);
+    put_u64(p, n ? n : number());
+    put_u64(p, number());
+    random_str(p);
+    random_bytes(p, n);
+}
+
 static void random_payload(struct payload *p, uint32_t type)
 {
     p->n = 0;
@@ -75,10 +109,7 @@ static void random_payload(struct payload *p, uint32_t type)
         put_u64(p, number());
         put_u64(p, n + below(3));
         put_u32(p, below(4));
-        put_u32(p, n);
-        for (uint32_t i = 0; i < n; i++) {
-            p->p[p->n++] = (uint8_t)below(3);
-        }
+        random_bytes(p, n);
         break;
     }
     case CTR_EVENT_SIGNAL:
@@ -140,6 +171,21 @@ static void random_payload(struct payload *p, uint32_t type)
     case CTR_EVENT_POWER:
         put_u32(p, 1 + below(CTR_POWER_RESET));
         put_u32(p, 0);
+        break;
+    case CTR_EVENT_RAM:
+        random_ram(p);
+        break;
+    case CTR_EVENT_DMA:
+        random_dma(p);
+        break;
+    case CTR_EVENT_IO:
+        put_u32(p, below(8));
+        put_u32(p, 1 + below(8));
+        for (unsigned i = 0; i < 3; i++) {
+            put_u64(p, number());
+        }
+        random_str(p);
+        random_str(p);
         break;
     case CTR_EVENT_CONTEXT:
         for (unsigned i = 0; i < 3; i++) {
@@ -208,7 +254,7 @@ static int read_all(const struct buf *column, uint32_t count, uint32_t flags,
     return ret ? ret : n;
 }
 
-#define LAST_TYPE CTR_EVENT_POWER
+#define LAST_TYPE CTR_EVENT_IO
 
 enum { MANY = 3000 };
 struct event {
@@ -259,6 +305,9 @@ static void test_roundtrip(void **unused)
                      : e[i].type == CTR_EVENT_CONTEXT   ? CTR_CHUNK_CONTEXTS
                      : e[i].type == CTR_EVENT_SLICE     ? CTR_CHUNK_SLICES
                      : e[i].type == CTR_EVENT_POWER     ? CTR_CHUNK_POWER
+                     : e[i].type == CTR_EVENT_RAM       ? CTR_CHUNK_RAM
+                     : e[i].type == CTR_EVENT_DMA       ? CTR_CHUNK_DMA
+                     : e[i].type == CTR_EVENT_IO        ? CTR_CHUNK_IO
                      : e[i].type >= CTR_EVENT_INTERRUPT ? CTR_CHUNK_INTERRUPTS
                      : e[i].type >= CTR_EVENT_MARK      ? CTR_CHUNK_MARKS
                                                         : CTR_CHUNK_SYSTEM;
@@ -730,13 +779,136 @@ static void test_parse_machine(void **unused)
     }
 }
 
+/* Whether the payload is refused with each of the other values of its first numbers. */
+static void refused_u32(uint32_t type, struct payload *p, size_t at, uint32_t first,
+                        uint32_t last)
+{
+    const uint32_t was = le32(p->p + at);
+    for (uint32_t v = 0; v <= last + 300; v++) {
+        put32(p->p + at, v);
+        assert_int_equal(payload_check(type, p->p, p->n) == NULL,
+                         v >= first && v <= last);
+    }
+    put32(p->p + at, was);
+}
+
+/* Whether it is if it is cut, or longer. */
+static void refused_sizes(uint32_t type, struct payload *p)
+{
+    assert_null(payload_check(type, p->p, p->n));
+    for (size_t n = 0; n < p->n; n++) {
+        assert_non_null(payload_check(type, p->p, n));
+    }
+    p->p[p->n] = 0;
+    assert_non_null(payload_check(type, p->p, p->n + 1));
+}
+
+/* What a machine's memory is. */
+static void test_parse_memory(void **unused)
+{
+    (void)unused;
+    static const uint8_t bytes[4] = {1, 2, 3, 4};
+    struct payload p = {.n = 0};
+    struct ctr_ram r;
+    struct ctr_dma d;
+    struct ctr_io i;
+    put_u32(&p, CTR_RAM_BYTES);
+    put_u32(&p, 0xa5);
+    for (uint64_t k = 1; k <= 4; k++) {
+        put_u64(&p, k << 40);
+    }
+    put_str(&p, "mach-virt.ram", 13);
+    put_u32(&p, 4);
+    memcpy(p.p + p.n, bytes, 4);
+    p.n += 4;
+    struct ctr_os_event e = {
+        .type = CTR_EVENT_RAM, .payload = p.p, .size = (uint32_t)p.n};
+    assert_int_equal(ctr_parse_ram(&e, &r), 0);
+    assert_int_equal(r.op, CTR_RAM_BYTES);
+    assert_int_equal(r.fill, 0xa5);
+    assert_int_equal(r.size, 1ull << 40);
+    assert_int_equal(r.addr, 2ull << 40);
+    assert_int_equal(r.offset, 3ull << 40);
+    assert_int_equal(r.from, 4ull << 40);
+    assert_int_equal(r.block.n, 13);
+    assert_memory_equal(r.block.p, "mach-virt.ram", 13);
+    assert_int_equal(r.n, 4);
+    assert_memory_equal(r.data, bytes, 4);
+    assert_int_equal(ctr_parse_dma(&e, &d), -CTR_E_INVAL);
+    assert_int_equal(ctr_parse_io(&e, &i), -CTR_E_INVAL);
+    refused_sizes(e.type, &p);
+    refused_u32(e.type, &p, 4, 0, 255);
+    refused_u32(e.type, &p, 0, CTR_RAM_BYTES, CTR_RAM_BYTES); /* only it has bytes */
+    for (uint64_t size = 0; size < 8; size++) {               /* no fewer than bytes */
+        put64(p.p + 8, size);
+        assert_int_equal(payload_check(e.type, p.p, p.n) == NULL, size >= 4);
+    }
+    put32(p.p + p.n - 8, 0);
+    p.n -= 4;
+    refused_u32(e.type, &p, 0, CTR_RAM_MAP, CTR_RAM_ANEW);
+
+    p.n = 0;
+    put_u32(&p, CTR_DMA_WALK);
+    put_u32(&p, 0);
+    put_u64(&p, 4);
+    put_u64(&p, 1ull << 40);
+    put_str(&p, "virtio-blk-device", 17);
+    put_u32(&p, 4);
+    memcpy(p.p + p.n, bytes, 4);
+    p.n += 4;
+    e.type = CTR_EVENT_DMA;
+    assert_int_equal(ctr_parse_dma(&e, &d), 0);
+    assert_int_equal(d.source, CTR_DMA_WALK);
+    assert_int_equal(d.size, 4);
+    assert_int_equal(d.addr, 1ull << 40);
+    assert_int_equal(d.device.n, 17);
+    assert_memory_equal(d.device.p, "virtio-blk-device", 17);
+    assert_int_equal(d.n, 4);
+    assert_memory_equal(d.data, bytes, 4);
+    assert_int_equal(ctr_parse_ram(&e, &r), -CTR_E_INVAL);
+    refused_sizes(e.type, &p);
+    refused_u32(e.type, &p, 0, CTR_DMA_DEVICE, CTR_DMA_HOST);
+    put64(p.p + 8, 5); /* all of the bytes or none */
+    assert_non_null(payload_check(e.type, p.p, p.n));
+    put64(p.p + 8, 3);
+    assert_non_null(payload_check(e.type, p.p, p.n));
+    put32(p.p + p.n - 8, 0);
+    p.n -= 4;
+    refused_sizes(e.type, &p);
+
+    p.n = 0;
+    put_u32(&p, CTR_IO_WRITE | CTR_IO_PORT);
+    put_u32(&p, 8);
+    for (uint64_t k = 1; k <= 3; k++) {
+        put_u64(&p, k << 40);
+    }
+    put_str(&p, "serial", 6);
+    put_str(&p, "isa-serial", 10);
+    e.type = CTR_EVENT_IO;
+    assert_int_equal(ctr_parse_io(&e, &i), 0);
+    assert_int_equal(i.flags, CTR_IO_WRITE | CTR_IO_PORT);
+    assert_int_equal(i.size, 8);
+    assert_int_equal(i.addr, 1ull << 40);
+    assert_int_equal(i.offset, 2ull << 40);
+    assert_int_equal(i.value, 3ull << 40);
+    assert_int_equal(i.region.n, 6);
+    assert_memory_equal(i.region.p, "serial", 6);
+    assert_int_equal(i.device.n, 10);
+    assert_memory_equal(i.device.p, "isa-serial", 10);
+    assert_int_equal(ctr_parse_dma(&e, &d), -CTR_E_INVAL);
+    refused_sizes(e.type, &p);
+    refused_u32(e.type, &p, 0, 0, 7);
+    refused_u32(e.type, &p, 4, 1, 8);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_roundtrip), cmocka_unit_test(test_damage),
-        cmocka_unit_test(test_size),      cmocka_unit_test(test_payloads),
-        cmocka_unit_test(test_args),      cmocka_unit_test(test_parse),
-        cmocka_unit_test(test_parse_own), cmocka_unit_test(test_parse_machine),
+        cmocka_unit_test(test_roundtrip),    cmocka_unit_test(test_damage),
+        cmocka_unit_test(test_size),         cmocka_unit_test(test_payloads),
+        cmocka_unit_test(test_args),         cmocka_unit_test(test_parse),
+        cmocka_unit_test(test_parse_own),    cmocka_unit_test(test_parse_machine),
+        cmocka_unit_test(test_parse_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -76,11 +76,35 @@ static uint32_t random_map(struct payload *p)
     return CTR_EVENT_MAP;
 }
 
+/* What of a machine's memory is dropped with its chunk. */
+static uint32_t random_memory(struct payload *p)
+{
+    const uint32_t type = CTR_EVENT_RAM + below(3);
+    p->n = 0;
+    put_u32(p, type != CTR_EVENT_IO);
+    put_u32(p, type == CTR_EVENT_IO);
+    for (unsigned i = type == CTR_EVENT_DMA; i < 3; i++) {
+        put_u64(p, below(8) * PAGE);
+    }
+    if (type == CTR_EVENT_RAM) {
+        put_u64(p, 0);
+    }
+    put_str(p, "name", 4);
+    if (type == CTR_EVENT_IO) {
+        put_str(p, "device", 6);
+    } else {
+        put_u32(p, 0);
+    }
+    return type;
+}
+
 static uint32_t random_event(struct payload *p, unsigned thread)
 {
     char name[32];
     uint32_t op = below(2) ? CTR_LABEL_SET : CTR_LABEL_REMOVE;
-    switch (below(12)) {
+    switch (below(13)) {
+    case 12:
+        return random_memory(p);
     case 11:
         p->n = 0;
         put_u32(p, 1 + below(CTR_POWER_RESET));
@@ -305,6 +329,16 @@ static size_t read_last(struct ctr_trace *tr, struct last *l)
     return n;
 }
 
+/* What restores the part that was dropped has no events of these kinds. */
+static void nothing_of_memory(struct ctr_trace *tr)
+{
+    const uint32_t memory = CTR_CHUNK_RAM | CTR_CHUNK_DMA | CTR_CHUNK_IO;
+    struct ctr_chunk c;
+    for (uint64_t i = 0; ctr_trace_chunk(tr, i, &c, NULL) == 0; i++) {
+        assert_true(!(c.flags & CTR_CHUNK_GAP) || !(c.flags & memory));
+    }
+}
+
 /* Chunks of those threads of a process that hand over in time. */
 static uint64_t oldest_start(struct ctr_trace *tr, uint32_t process, bool lazy)
 {
@@ -391,6 +425,7 @@ static void run_random(uint64_t seed, unsigned steps, bool lazy)
     ctr_trace_info(ring, &info);
     assert_true(info.dropped_chunks > 0 && info.dropped_chunks < b.chunks);
     assert_true(steps < 20000 || few < all / 10);
+    nothing_of_memory(ring);
     ctr_maps_free(wm);
     ctr_maps_free(rm);
     ctr_close(whole);

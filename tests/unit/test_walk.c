@@ -703,7 +703,7 @@ static void random_filter(struct world *w, struct ctr_filter *f, int32_t *tid,
         f->ntid = 1;
     }
     if (below(3) == 0) {
-        f->kinds = 1 + below(CTR_KIND_ALL);
+        f->kinds = 1 + below(CTR_KIND_RAM - 1); /* there is no memory */
     }
     if (below(4) == 0) {
         pc->from = w->block[below(BLOCKS)].pc;

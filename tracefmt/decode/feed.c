@@ -155,7 +155,10 @@ static uint32_t os_flags(const struct feed *f)
            (f->os & CTR_KIND_INT ? CHUNK_F_INTERRUPTS : 0) |
            (f->os & CTR_KIND_CTX ? CHUNK_F_CONTEXTS : 0) |
            (f->os & CTR_KIND_ORDER ? CHUNK_F_SLICES : 0) |
-           (f->os & CTR_KIND_PWR ? CHUNK_F_POWER : 0);
+           (f->os & CTR_KIND_PWR ? CHUNK_F_POWER : 0) |
+           (f->os & CTR_KIND_RAM ? CHUNK_F_RAM : 0) |
+           (f->os & CTR_KIND_DMA ? CHUNK_F_DMA : 0) |
+           (f->os & CTR_KIND_IO ? CHUNK_F_IO : 0);
 }
 
 int feed_chunk(const struct feed *f, const struct ctr_chunk *c)

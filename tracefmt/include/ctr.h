@@ -121,6 +121,9 @@ CTR_API void ctr_close(struct ctr_trace *tr);
               ctr_replay_opts.slices */
 #define CTR_HAS_PHYS 0x1000u /* physical addresses of accesses */
 #define CTR_HAS_PWR 0x2000u  /* vCPUs that wait or are off */
+#define CTR_HAS_DMA 0x4000u  /* what wrote to RAM other than by accesses ... */
+#define CTR_HAS_RAM 0x8000u  /* ... and RAM as it was at first */
+#define CTR_HAS_IO 0x10000u  /* accesses to devices */
 
 enum ctr_state {
     CTR_COMPLETE = 0,   /* finished by the recorder */
@@ -259,6 +262,9 @@ CTR_API const struct ctr_thread *ctr_trace_thread(const struct ctr_trace *tr, ui
 #define CTR_CHUNK_CONTEXTS 0x200u   /* CTR_EVENT_CONTEXT */
 #define CTR_CHUNK_SLICES 0x400u     /* CTR_EVENT_SLICE */
 #define CTR_CHUNK_POWER 0x1000u     /* CTR_EVENT_POWER */
+#define CTR_CHUNK_RAM 0x2000u       /* CTR_EVENT_RAM */
+#define CTR_CHUNK_DMA 0x4000u       /* CTR_EVENT_DMA */
+#define CTR_CHUNK_IO 0x8000u        /* CTR_EVENT_IO */
 /* With CTR_HAS_ORDER: no chunk that was begun before it has anything later. */
 #define CTR_CHUNK_FIRST 0x800u
 
@@ -616,6 +622,32 @@ struct ctr_slice { /* CTR_EVENT_SLICE */
 struct ctr_power { /* CTR_EVENT_POWER */
     uint32_t op;   /* CTR_POWER_* */
 };
+/* Addresses are physical ones. */
+struct ctr_ram { /* CTR_EVENT_RAM */
+    uint32_t op; /* CTR_RAM_* */
+    uint8_t fill;
+    uint64_t addr, size;
+    uint64_t offset; /* of the first byte in the block */
+    uint64_t from;
+    struct ctr_str block;
+    uint32_t n; /* bytes in `data', not more than size; those after them are `fill' */
+    const uint8_t *data;
+};
+struct ctr_dma {     /* CTR_EVENT_DMA */
+    uint32_t source; /* CTR_DMA_* */
+    uint64_t addr, size;
+    struct ctr_str device;
+    uint32_t n; /* bytes in `data': size, or 0 if they were not recorded */
+    const uint8_t *data;
+};
+struct ctr_io {     /* CTR_EVENT_IO */
+    uint32_t flags; /* CTR_IO_* */
+    uint32_t size;  /* 1 to 8 */
+    uint64_t addr;
+    uint64_t offset; /* of addr in the region */
+    uint64_t value;
+    struct ctr_str region, device;
+};
 
 /* Each returns 0, or -CTR_E_INVAL for an event of another type.  Payloads of a
  * trace were checked when they were read; results point into the payload. */
@@ -634,6 +666,9 @@ CTR_API int ctr_parse_intret(const struct ctr_os_event *e, struct ctr_intret *ou
 CTR_API int ctr_parse_context(const struct ctr_os_event *e, struct ctr_context *out);
 CTR_API int ctr_parse_slice(const struct ctr_os_event *e, struct ctr_slice *out);
 CTR_API int ctr_parse_power(const struct ctr_os_event *e, struct ctr_power *out);
+CTR_API int ctr_parse_ram(const struct ctr_os_event *e, struct ctr_ram *out);
+CTR_API int ctr_parse_dma(const struct ctr_os_event *e, struct ctr_dma *out);
+CTR_API int ctr_parse_io(const struct ctr_os_event *e, struct ctr_io *out);
 
 /* What an event says of where the run before it went, if that executed the last
  * instruction of its block. */
@@ -808,11 +843,15 @@ struct ctr_range {
 #define CTR_KIND_CTX 0x200u   /* address spaces */
 #define CTR_KIND_ORDER 0x400u /* slices: when which thread ran */
 #define CTR_KIND_PWR 0x800u   /* vCPUs that wait, are off, were reset */
-#define CTR_KIND_ALL 0xfffu
+#define CTR_KIND_RAM 0x1000u  /* where a machine has RAM, and what it holds at first */
+#define CTR_KIND_DMA 0x2000u  /* what wrote to RAM other than by accesses */
+#define CTR_KIND_IO 0x4000u   /* accesses to devices */
+#define CTR_KIND_ALL 0x7fffu
 /* All kinds of events between instructions. */
 #define CTR_KIND_BETWEEN                                                                 \
     (CTR_KIND_SYS | CTR_KIND_MAP | CTR_KIND_THR | CTR_KIND_MARK | CTR_KIND_INT |         \
-     CTR_KIND_CTX | CTR_KIND_ORDER | CTR_KIND_PWR)
+     CTR_KIND_CTX | CTR_KIND_ORDER | CTR_KIND_PWR | CTR_KIND_RAM | CTR_KIND_DMA |        \
+     CTR_KIND_IO)
 
 /*
  * Which events are wanted.  All zero (CTR_FILTER_INIT) means all of them.

@@ -103,6 +103,12 @@ static uint32_t chunk_flag(uint32_t type)
         return CHUNK_F_SLICES;
     case CTR_KIND_PWR:
         return CHUNK_F_POWER;
+    case CTR_KIND_RAM:
+        return CHUNK_F_RAM;
+    case CTR_KIND_DMA:
+        return CHUNK_F_DMA;
+    case CTR_KIND_IO:
+        return CHUNK_F_IO;
     default:
         return CHUNK_F_SYSTEM;
     }
@@ -122,9 +128,8 @@ int evenc_add(struct evenc *e, uint64_t run, uint64_t insns, uint32_t type,
                         "more events than a chunk can hold");
     }
     const struct payload_kind *k = payload_kind(type);
-    uint32_t fixed = payload_fixed(k);
     struct ev_slot *s = slot_of(c, type, le32(payload));
-    const uint8_t *rest = payload + fixed + (k->counted ? 4 : 0);
+    const uint8_t *rest = payload + payload_before_rest(k);
     size_t rest_n = n - (size_t)(rest - payload);
     int same = rest_n == s->rest_bytes && rest_n <= MAX_SAME &&
                (rest_n == 0 || memcmp(rest, e->rest.p + s->rest, rest_n) == 0);
@@ -346,7 +351,7 @@ int evdec_next(struct evdec *d)
     } else if (s->rest_bytes > MAX_SAME) {
         return bad(d, "bad event");
     }
-    if (k->counted) {
+    if (payload_before_rest(k) != fixed) {
         put32(d->payload.p + fixed, s->rest_bytes);
         d->payload.n += 4;
     }

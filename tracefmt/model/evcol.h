@@ -111,6 +111,12 @@ static inline uint32_t event_kind(uint32_t type)
         return CTR_KIND_ORDER;
     case CTR_EVENT_POWER:
         return CTR_KIND_PWR;
+    case CTR_EVENT_RAM:
+        return CTR_KIND_RAM;
+    case CTR_EVENT_DMA:
+        return CTR_KIND_DMA;
+    case CTR_EVENT_IO:
+        return CTR_KIND_IO;
     default:
         return CTR_KIND_SYS;
     }

@@ -27,6 +27,9 @@ static const struct payload_kind kinds[] = {
     [CTR_EVENT_CONTEXT] = {3, 0, 0, 0, {8, 8, 8}},
     [CTR_EVENT_SLICE] = {1, 0, 0, 0, {8}},
     [CTR_EVENT_POWER] = {2, 0, 0, 0, {4, 4}},
+    [CTR_EVENT_RAM] = {6, 1, 1, 0, {4, 4, 8, 8, 8, 8}},
+    [CTR_EVENT_DMA] = {4, 1, 1, 0, {4, 4, 8, 8}},
+    [CTR_EVENT_IO] = {5, 0, 2, 0, {4, 4, 8, 8, 8}},
 };
 
 const struct payload_kind *payload_kind(uint32_t type)
@@ -43,7 +46,44 @@ uint32_t payload_fixed(const struct payload_kind *k)
     return n;
 }
 
-/* Whether the first numbers of a payload have known values. */
+uint32_t payload_before_rest(const struct payload_kind *k)
+{
+    return payload_fixed(k) + (k->counted && !k->strings ? 4 : 0);
+}
+
+static const uint8_t *get_str(const uint8_t *p, struct ctr_str *out)
+{
+    out->n = le16(p);
+    out->p = (const char *)p + 2;
+    return p + 2 + out->n;
+}
+
+/* The number of bytes that come after a string at p, and after that number. */
+static uint32_t bytes_after(const uint8_t *p)
+{
+    return le32(p + 2 + le16(p));
+}
+
+static int known_ram(const uint8_t *p)
+{
+    const uint32_t op = le32(p);
+    return op - 1u < CTR_RAM_ANEW && le32(p + 4) <= 255 &&
+           (op == CTR_RAM_BYTES || bytes_after(p + 40) == 0);
+}
+
+static int known_dma(const uint8_t *p)
+{
+    const uint32_t n = bytes_after(p + 24);
+    return le32(p) - 1u < CTR_DMA_HOST && (n == 0 || n == le64(p + 8));
+}
+
+static int known_io(const uint8_t *p)
+{
+    return !(le32(p) & ~(CTR_IO_WRITE | CTR_IO_PORT | CTR_IO_FAILED)) &&
+           le32(p + 4) - 1u < 8;
+}
+
+/* Whether the numbers of a payload have known values. */
 static int known_kind(uint32_t type, const uint8_t *p)
 {
     switch (type) {
@@ -59,6 +99,12 @@ static int known_kind(uint32_t type, const uint8_t *p)
         return le32(p) - 1u < CTR_LABEL_REMOVE;
     case CTR_EVENT_POWER:
         return le32(p) - 1u < CTR_POWER_RESET;
+    case CTR_EVENT_RAM:
+        return known_ram(p);
+    case CTR_EVENT_DMA:
+        return known_dma(p);
+    case CTR_EVENT_IO:
+        return known_io(p);
     case CTR_EVENT_INTERRUPT:
         return le32(p + 40) < CTR_PRIVILEGES && le32(p + 44) < CTR_PRIVILEGES;
     case CTR_EVENT_INTRET:
@@ -123,13 +169,6 @@ const char *payload_check(uint32_t type, const uint8_t *p, size_t n)
 static int not_it(const struct ctr_os_event *e, uint32_t type)
 {
     return e->type != type ? -CTR_E_INVAL : 0;
-}
-
-static const uint8_t *get_str(const uint8_t *p, struct ctr_str *out)
-{
-    out->n = le16(p);
-    out->p = (const char *)p + 2;
-    return p + 2 + out->n;
 }
 
 int ctr_parse_syscall(const struct ctr_os_event *e, struct ctr_syscall *out)
@@ -338,6 +377,54 @@ int ctr_parse_power(const struct ctr_os_event *e, struct ctr_power *out)
         return -CTR_E_INVAL;
     }
     out->op = le32(e->payload);
+    return 0;
+}
+
+int ctr_parse_ram(const struct ctr_os_event *e, struct ctr_ram *out)
+{
+    if (not_it(e, CTR_EVENT_RAM)) {
+        return -CTR_E_INVAL;
+    }
+    const uint8_t *p = e->payload;
+    out->op = le32(p);
+    out->fill = (uint8_t)le32(p + 4);
+    out->size = le64(p + 8);
+    out->addr = le64(p + 16);
+    out->offset = le64(p + 24);
+    out->from = le64(p + 32);
+    p = get_str(p + 40, &out->block);
+    out->n = le32(p);
+    out->data = p + 4;
+    return 0;
+}
+
+int ctr_parse_dma(const struct ctr_os_event *e, struct ctr_dma *out)
+{
+    if (not_it(e, CTR_EVENT_DMA)) {
+        return -CTR_E_INVAL;
+    }
+    const uint8_t *p = e->payload;
+    out->source = le32(p);
+    out->size = le64(p + 8);
+    out->addr = le64(p + 16);
+    p = get_str(p + 24, &out->device);
+    out->n = le32(p);
+    out->data = p + 4;
+    return 0;
+}
+
+int ctr_parse_io(const struct ctr_os_event *e, struct ctr_io *out)
+{
+    if (not_it(e, CTR_EVENT_IO)) {
+        return -CTR_E_INVAL;
+    }
+    const uint8_t *p = e->payload;
+    out->flags = le32(p);
+    out->size = le32(p + 4);
+    out->addr = le64(p + 8);
+    out->offset = le64(p + 16);
+    out->value = le64(p + 24);
+    get_str(get_str(p + 32, &out->region), &out->device);
     return 0;
 }
 

@@ -186,7 +186,10 @@ int writer_file_head(struct ctr_writer *w, const struct ctr_meta *meta,
                                                                : 0) |
               (meta->events & CTR_EVENTS_ORDER ? FILE_INCOMPAT_ORDER : 0) |
               (meta->events & CTR_EVENTS_PHYS ? FILE_INCOMPAT_PHYS : 0) |
-              (meta->events & CTR_EVENTS_PWR ? FILE_INCOMPAT_POWER : 0));
+              (meta->events & CTR_EVENTS_PWR ? FILE_INCOMPAT_POWER : 0) |
+              (meta->events & (CTR_EVENTS_RAM | CTR_EVENTS_DMA | CTR_EVENTS_IO)
+                   ? FILE_INCOMPAT_MEMORY
+                   : 0));
     put32(head + FILE_OFF_COMPAT, FILE_COMPAT_PAGE_0);
     put64(head + FILE_OFF_HASH, XXH64(head, FILE_OFF_HASH, 0));
     struct iovec iov = {head, sizeof(head)};
