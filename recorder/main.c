@@ -34,14 +34,17 @@ enum {
     OPT_NO_ASLR,
 };
 
-/* An access has its place in the execution, and a value in an access. */
+/*
+ * An access has its place in the execution, and a value in an access. From the values of
+ * a machine its memory can be rebuilt, with what else wrote there.
+ */
 static const struct {
     const char *name;
     unsigned events;
 } kinds[] = {
     {"exec", CTR_EVENTS_EXEC},
     {"mem", CTR_EVENTS_MEM},
-    {"val", CTR_EVENTS_MEM | CTR_EVENTS_VAL},
+    {"val", CTR_EVENTS_MEM | CTR_EVENTS_VAL | CTR_EVENTS_RAM | CTR_EVENTS_DMA},
     {"reg", CTR_EVENTS_REG},
     {"sys", CTR_EVENTS_SYS},
     {"map", CTR_EVENTS_MAP},
@@ -51,6 +54,9 @@ static const struct {
     {"ctx", CTR_EVENTS_CTX},
     {"phys", CTR_EVENTS_MEM | CTR_EVENTS_PHYS},
     {"pwr", CTR_EVENTS_PWR},
+    {"ram", CTR_EVENTS_RAM},
+    {"dma", CTR_EVENTS_DMA},
+    {"io", CTR_EVENTS_IO},
     {"all", CTR_EVENTS_ALL},
 };
 
@@ -63,7 +69,8 @@ static const struct tool_option table[] = {
     {'e', "events", "LIST",
      "what to record, beside exec: mem, val, reg, thr; of\n"
      "programs sys, map, time; of machines int, ctx, phys,\n"
-     "pwr; all (default: all but val and reg)",
+     "pwr, ram, dma, io; all (default: all but val, reg and\n"
+     "ram)",
      &event_words},
     {OPT_DATA_LIMIT, "data-limit", "SIZE",
      "keep SIZE bytes of each buffer that a system call\n"
@@ -331,7 +338,7 @@ int main(int argc, char **argv)
 {
     struct session_config config = {
         .output = DEFAULT_OUTPUT,
-        .events = CTR_EVENTS_ALL & ~(CTR_EVENTS_VAL | CTR_EVENTS_REG),
+        .events = CTR_EVENTS_ALL & ~(CTR_EVENTS_VAL | CTR_EVENTS_REG | CTR_EVENTS_RAM),
         .data_limit = DEFAULT_DATA_LIMIT,
         .follow = MEMPIPE_FOLLOW_FORK,
         .level = DEFAULT_LEVEL,

@@ -25,7 +25,7 @@ says "bad argument '0x20-0x10' for option '--addr': the range ends before it beg
 says "no command to record; './app' is the file of -o" cannoli-record -o ./app
 says "unknown event ''; known: $all" tracedump -e exec, t.ctr
 says "unknown event '$(printf %065d 0)'; known: $all" tracedump -e "$(printf %065d 0)" t.ctr
-says "unknown event 'foo'; known: exec, mem, val, reg, sys, map, thr, time, int, ctx, phys, pwr, all" \
+says "unknown event 'foo'; known: exec, mem, val, reg, sys, map, thr, time, int, ctx, phys, pwr, ram, dma, io, all" \
     cannoli-record -e exec,foo -- ./app
 says "unknown format 'html' (did you mean 'html-summary'?); known: lcov, lcov2, cobertura, json, text, html-summary, drcov" \
     tracecov -f html t.ctr

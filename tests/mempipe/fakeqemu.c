@@ -57,7 +57,7 @@
 
 extern const char cannoli_note[];
 const char cannoli_note[] __attribute__((used)) = "cannoli-mempipe-version=8";
-_Static_assert(MEMPIPE_VERSION == 8, "the note names another version");
+_Static_assert(MEMPIPE_VERSION == 9, "the note names another version");
 
 struct thread_arg {
     struct fake *creator;
