@@ -126,6 +126,9 @@ void add_block(struct maker *m, const struct block *b);
 /* mktrace_random.c: argv starts after the word `random' */
 void make_random(char **argv, bool all, bool few);
 
+/* mktrace_memory.c */
+void make_memory(const char *path);
+
 /* mktrace_chosen.c */
 void make_chosen(const char *path);
 void make_machine(const char *name, const char *path);

@@ -105,6 +105,39 @@ for how in "--phys --info" "--addr phys:0x1000 --state 1" "--addr phys:main" "--
     one_line "$how"
 done
 
+# RAM, DMA and devices: each form, shortened in text; the totals.
+"$TOOLS/mktrace" memory memory.ctr || exit 1
+run 0 "$dump" -e ram,dma,io memory.ctr
+cp stdout want
+"$dump" --info memory.ctr | sed -n '/^RAM/,$p' >>stdout
+golden tracedump-memory-text.txt
+run 0 "$dump" -e ram,dma,io --json memory.ctr
+golden tracedump-memory-json.txt
+run 0 "$dump" --info --json memory.ctr
+python3 - stdout <<'PY' || fail "--info --json: $(cat stdout)"
+import json, sys
+i = json.load(open(sys.argv[1]))
+assert i["events"] == ["exec", "ram", "dma", "io"], i
+assert i["ram"] == [{"block": "mach-virt.ram", "bytes": 0x8000000},
+                    {"block": "pc\x1b[1m.bios", "bytes": 0x21000}], i
+assert i["dma"] == [{"source": "device", "device": "virtio-blk-device", "writes": 2,
+                     "bytes": 1024},
+                    {"source": "processor", "writes": 1, "bytes": 64},
+                    {"source": "walk", "writes": 1, "bytes": 8},
+                    {"source": "host", "writes": 1, "bytes": 4},
+                    {"source": "device", "writes": 1, "bytes": 2}], i
+assert {"device": "pl011", "region": "pl011", "reads": 1, "writes": 1, "failed": 0} in i["io"], i
+assert {"device": "", "region": "", "reads": 1, "writes": 0, "failed": 1} in i["io"], i
+PY
+run 0 "$dump" -e io memory.ctr
+[ "$(wc -l <stdout)" -eq 5 ] || fail "-e io: $(cat stdout)"
+run 0 "$dump" -e ram,dma,io - < <(cat memory.ctr)
+same want stdout "memory of a stream"
+run 0 "$dump" --strings 4 -e dma memory.ctr
+grep -q ': 00 01 02 03 \.\.\. +++$' stdout || fail "--strings: $(cat stdout)"
+run 4 "$dump" -e ram,dma,io physical.ctr
+grep -q 'RAM, DMA, devices were not recorded' stderr || fail "$(cat stderr)"
+
 # vCPUs that take turns are shown in that order, and so are parts and searches.
 "$TOOLS/mktrace" slices slices.ctr || exit 1
 run 0 "$dump" --no-disas slices.ctr

@@ -228,8 +228,9 @@ bool os_touches(const struct dump_options *opt, const struct ctr_thread *thread,
 bool os_print_event(struct os_printer *p, const struct ctr_os_event *e);
 /* The same for events about the recording itself. */
 bool os_print_own(struct os_printer *p, const struct ctr_os_event *e);
-/* And for those of machines. */
+/* And for those of machines, of their memory and devices. */
 bool os_print_machine(struct os_printer *p, const struct ctr_os_event *e);
+bool os_print_memory(struct os_printer *p, const struct ctr_os_event *e);
 
 /* Begins the line or object of an event. */
 bool os_put_start(struct os_printer *p, const char *kind, const struct ctr_os_event *e);

@@ -24,6 +24,9 @@ static const struct {
     {CTR_KIND_CTX, CTR_HAS_CTX, "address spaces"},
     {CTR_KIND_ORDER, CTR_HAS_ORDER, "the order of threads"},
     {CTR_KIND_PWR, CTR_HAS_PWR, "halted vCPUs"},
+    {CTR_KIND_RAM, CTR_HAS_RAM, "RAM"},
+    {CTR_KIND_DMA, CTR_HAS_DMA, "DMA"},
+    {CTR_KIND_IO, CTR_HAS_IO, "devices"},
 };
 
 /* What of the kinds was not recorded, as a list; "" if some of it was. */
@@ -82,7 +85,7 @@ int dump_nothing(struct ctr_trace *tr, const struct dump_options *opt)
     uint32_t kinds = opt->kinds & ~(filter_by_addr(f) || f->npc ? CTR_KIND_MARK : 0u);
     struct ctr_info info;
     const uint64_t far = too_far(tr, f), dropped = dropped_before(tr, f);
-    char missing[100];
+    char missing[160];
 
     ctr_trace_info(tr, &info);
     list_missing(&info, kinds & ~CTR_KIND_MARK ? kinds : 0, missing, sizeof(missing));

@@ -524,6 +524,10 @@ bool os_print_event(struct os_printer *p, const struct ctr_os_event *e)
     case CTR_EVENT_SLICE:
     case CTR_EVENT_POWER:
         return os_print_machine(p, e);
+    case CTR_EVENT_RAM:
+    case CTR_EVENT_DMA:
+    case CTR_EVENT_IO:
+        return os_print_memory(p, e);
     default:
         return os_print_own(p, e);
     }

@@ -24,6 +24,7 @@
 #include "input/machine.h"
 #include "input/trace.h"
 #include "machine_facts.h"
+#include "memory_facts.h"
 
 /* Bytes of a process's arguments that text shows. */
 #define ARGS_TEXT 120u
@@ -38,6 +39,7 @@ struct facts {
     size_t nr_changes;
     struct ctr_maps *maps; /* NULL: not known */
     struct machine_facts *machine;
+    struct memory_facts *memory;
     struct ctr_diag *damages; /* in parts that reading does not need: the first ones */
     uint32_t nr_damages;
     uint64_t damaged; /* number of all such damages */
@@ -47,12 +49,15 @@ struct facts {
 #define MAX_DAMAGES 16u
 
 /* Of these kinds it reads the events. */
-#define INFO_EVENTS (CTR_HAS_MAP | CTR_HAS_THR | CTR_HAS_INT | CTR_HAS_CTX | CTR_HAS_PWR)
+#define INFO_EVENTS                                                                      \
+    (CTR_HAS_MAP | CTR_HAS_THR | CTR_HAS_INT | CTR_HAS_CTX | CTR_HAS_PWR | CTR_HAS_RAM | \
+     CTR_HAS_DMA | CTR_HAS_IO)
 
 /* What a worker passes on: of a change of a mapping NOTE_CHANGE, of an event of a machine
- * NOTE_MACHINE and what machine_facts.h makes of it (each of these after a 0), of an event
- * of threads what comm.h does. */
-enum { NOTE_CHANGE = 1, NOTE_MACHINE = 2 };
+ * NOTE_MACHINE and what machine_facts.h makes of it, of one of its memory NOTE_MEMORY and
+ * what memory_facts.h does (each of these after a 0), of an event of threads what comm.h
+ * does. */
+enum { NOTE_CHANGE = 1, NOTE_MACHINE = 2, NOTE_MEMORY = 3 };
 struct note {
     uint32_t zero, what;
 };
@@ -77,6 +82,8 @@ static int on_os(void *arg, struct ctr_job *job, const struct ctr_os_event *e)
         ok = comm_take(job, e) == 0;
     } else if (machine_event(e)) {
         ok = put_note(job, NOTE_MACHINE) && machine_take(job, e) == 0;
+    } else if (memory_event(e)) {
+        ok = put_note(job, NOTE_MEMORY) && memory_take(job, e) == 0;
     } else {
         ok = true;
     }
@@ -115,6 +122,9 @@ static int on_ordered(void *arg, const struct ctr_job *job, const void *data, si
         } else if (note.what == NOTE_MACHINE) {
             n = machine_put(f->machine, t, p + sizeof(note));
             n += n ? sizeof(note) : 0;
+        } else if (note.what == NOTE_MEMORY) {
+            n = memory_put(f->memory, p + sizeof(note));
+            n += n ? sizeof(note) : 0;
         } else {
             n = count_change(f, t->process) ? sizeof(note) : 0;
         }
@@ -142,14 +152,16 @@ static int read_facts(struct ctr_trace *tr, const struct dump_options *opt,
 {
     struct ctr_replay_ops ops = {.os = on_os, .ordered = on_ordered};
     struct ctr_filter filter = {.kinds = CTR_KIND_MAP | CTR_KIND_THR | CTR_KIND_INT |
-                                         CTR_KIND_CTX | CTR_KIND_PWR};
+                                         CTR_KIND_CTX | CTR_KIND_PWR | CTR_KIND_RAM |
+                                         CTR_KIND_DMA | CTR_KIND_IO};
     struct ctr_replay_opts ropts = {.workers = 1};
     struct ctr_diag diag = {.off = CTR_NO_OFF};
     int ret = 0, status = TOOL_OK;
 
     f->names = comm_new();
     f->machine = machine_facts_new(&f->info);
-    if (!f->names || !f->machine) {
+    f->memory = memory_facts_new(&f->info);
+    if (!f->names || !f->machine || !f->memory) {
         return dump_replay_status(opt, DUMP_STOP_NOMEM, 0, NULL);
     }
     if (f->info.seekable && f->info.events & CTR_HAS_MAP) {
@@ -169,6 +181,7 @@ static int read_facts(struct ctr_trace *tr, const struct dump_options *opt,
         status = dump_replay_status(opt, ret, 0, &diag);
     }
     ctr_trace_info(tr, &f->info);
+    memory_facts_end(f->memory);
     return machine_facts_end(f->machine, tr)
                ? status
                : dump_replay_status(opt, DUMP_STOP_NOMEM, 0, NULL);
@@ -233,7 +246,8 @@ static const struct {
     {CTR_HAS_REG, "reg"},   {CTR_HAS_SYS, "sys"},     {CTR_HAS_MAP, "map"},
     {CTR_HAS_THR, "thr"},   {CTR_HAS_INT, "int"},     {CTR_HAS_CTX, "ctx"},
     {CTR_HAS_TIME, "time"}, {CTR_HAS_ORDER, "order"}, {CTR_HAS_PHYS, "phys"},
-    {CTR_HAS_PWR, "pwr"},
+    {CTR_HAS_PWR, "pwr"},   {CTR_HAS_RAM, "ram"},     {CTR_HAS_DMA, "dma"},
+    {CTR_HAS_IO, "io"},
 };
 
 static bool put_events(struct textbuf *b, uint32_t events, const char *quote)
@@ -450,7 +464,7 @@ static bool put_text(struct textbuf *b, const struct ctr_trace *tr, const struct
         }
         ok = ok && textbuf_printf(b, "\n");
     }
-    ok = ok && machine_facts_text(b, f->machine);
+    ok = ok && machine_facts_text(b, f->machine) && memory_facts_text(b, f->memory);
     if (ok && in->events & CTR_HAS_REG) {
         ok = put_regs_text(b, tr);
     }
@@ -582,7 +596,8 @@ static bool put_json(struct textbuf *b, const struct ctr_trace *tr, const struct
             (!*comm_last(f->names, i) || put_member(b, "name", comm_last(f->names, i))) &&
             textbuf_printf(b, "}");
     }
-    ok = ok && textbuf_printf(b, "]") && machine_facts_json(b, f->machine);
+    ok = ok && textbuf_printf(b, "]") && machine_facts_json(b, f->machine) &&
+         memory_facts_json(b, f->memory);
     if (ok && in->events & CTR_HAS_REG) {
         ok = put_regs_json(b, tr);
     }
@@ -594,6 +609,7 @@ static void free_facts(struct facts *f)
     ctr_maps_free(f->maps);
     comm_free(f->names);
     machine_facts_free(f->machine);
+    memory_facts_free(f->memory);
     free(f->changes);
     free(f->damages);
 }
