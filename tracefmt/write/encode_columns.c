@@ -6,7 +6,6 @@
 #include "write/encode.h"
 
 #include <string.h>
-#include <xxhash.h>
 #include "base/le.h"
 
 /* Packs n bytes of 0 or 1, lowest bit first.  Reads up to 8 bytes ahead. */
@@ -51,29 +50,13 @@ static size_t set_level(struct packer *pack, unsigned frame)
 static int compress(struct packer *pack, unsigned i, struct ctr_packed *out,
                     uint64_t *raw_bytes, struct ctr_diag *diag)
 {
-    struct packed_frame *f = &out->frame[i];
-    f->dsize = (uint32_t)pack->raw.n;
-    f->z.n = 0;
-    f->hash = 0;
-    if (pack->raw.n == 0) {
-        return 0;
-    }
-    size_t bound = ZSTD_compressBound(pack->raw.n);
-    if (buf_room(&f->z, bound)) {
-        return ctr_fail_nomem(diag);
-    }
-    size_t z = set_level(pack, i);
-    if (!ZSTD_isError(z)) {
-        z = ZSTD_compress2(pack->cctx, f->z.p, bound, pack->raw.p, pack->raw.n);
-    }
+    const size_t z = pack->raw.n ? set_level(pack, i) : 0;
     if (ZSTD_isError(z)) {
         return ctr_fail(diag, CTR_E_NOMEM, CTR_NO_OFF, "zstd", "%s",
                         ZSTD_getErrorName(z));
     }
-    f->z.n = z;
-    f->hash = XXH64(f->z.p, z, 0);
     *raw_bytes += pack->raw.n;
-    return 0;
+    return packed_frame_compress(&out->frame[i], pack->cctx, &pack->raw, diag);
 }
 
 /* WORDS: ids of the blocks, bitmap of the tokens, misses. */

@@ -1,8 +1,35 @@
 /* SPDX-License-Identifier: MIT */
-/* A packed chunk as one piece of memory, and back. */
+/*
+ * What a packed chunk consists of: a compressed frame; all of it as one piece of memory,
+ * and back.
+ */
 #include "write/packed.h"
 
 #include <string.h>
+#include <xxhash.h>
+
+int packed_frame_compress(struct packed_frame *f, ZSTD_CCtx *cctx, const struct buf *raw,
+                          struct ctr_diag *diag)
+{
+    const size_t bound = ZSTD_compressBound(raw->n);
+    f->dsize = (uint32_t)raw->n;
+    f->z.n = 0;
+    f->hash = 0;
+    if (raw->n == 0) {
+        return 0;
+    }
+    if (buf_room(&f->z, bound)) {
+        return ctr_fail_nomem(diag);
+    }
+    const size_t z = ZSTD_compress2(cctx, f->z.p, bound, raw->p, raw->n);
+    if (ZSTD_isError(z)) {
+        return ctr_fail(diag, CTR_E_NOMEM, CTR_NO_OFF, "zstd", "%s",
+                        ZSTD_getErrorName(z));
+    }
+    f->z.n = z;
+    f->hash = XXH64(f->z.p, z, 0);
+    return 0;
+}
 
 /* The ids and fills first, as they are aligned then; columns; counts; pages. */
 #define BUFFERS (CHUNK_PHYS_FRAMES + 4)

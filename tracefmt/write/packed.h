@@ -3,6 +3,7 @@
 #ifndef CTR_PACKED_H
 #define CTR_PACKED_H
 
+#include <zstd.h>
 #include "ctr_write.h"
 #include "base/format.h"
 #include "base/util.h"
@@ -12,6 +13,10 @@ struct packed_frame {
     uint32_t dsize;
     uint64_t hash; /* XXH64 of z */
 };
+
+/* Compresses raw, which may be empty, into f.  Returns 0 or an error. */
+int packed_frame_compress(struct packed_frame *f, ZSTD_CCtx *cctx, const struct buf *raw,
+                          struct ctr_diag *diag);
 
 struct ctr_packed {
     struct ctr_packed_info info;

@@ -6,7 +6,6 @@
  * that are known it gets those that the chunk touches.
  */
 #include <string.h>
-#include <xxhash.h>
 #include <zstd.h>
 #include "base/format.h"
 #include "base/le.h"
@@ -143,22 +142,6 @@ static int start_with_touched(struct ctr_physmap *m, const struct buf *index)
     return 0;
 }
 
-static int compress(struct ctr_physmap *m, struct packed_frame *f)
-{
-    const size_t bound = ZSTD_compressBound(m->raw.n);
-    if (buf_room(&f->z, bound)) {
-        return -1;
-    }
-    const size_t z = ZSTD_compress2(m->cctx, f->z.p, bound, m->raw.p, m->raw.n);
-    if (ZSTD_isError(z)) {
-        return -1;
-    }
-    f->z.n = z;
-    f->dsize = (uint32_t)m->raw.n;
-    f->hash = XXH64(f->z.p, z, 0);
-    return 0;
-}
-
 static int learn(struct ctr_physmap *m, const struct page_fill *fill, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++) {
@@ -245,8 +228,9 @@ int ctr_physmap_apply(struct ctr_physmap *m, struct ctr_packed *p, struct ctr_di
         return ctr_fail(diag, CTR_E_LIMIT, CTR_NO_OFF, "pages",
                         "more data than a chunk can hold");
     }
-    if (compress(m, f)) {
-        return ctr_fail_nomem(diag);
+    const int err = packed_frame_compress(f, m->cctx, &m->raw, diag);
+    if (err) {
+        return err;
     }
     p->info.raw_bytes += m->raw.n;
     p->info.bytes += f->z.n;

@@ -151,25 +151,14 @@ int writer_compress(struct ctr_writer *w, const struct buf *raw, unsigned i,
                     struct out_frame *out, struct ctr_diag *diag)
 {
     struct packed_frame *f = &w->z[i];
-    size_t bound = ZSTD_compressBound(raw->n);
-    *out = (struct out_frame){0};
-    if (raw->n == 0) {
-        return 0;
-    }
-    if (buf_room(&f->z, bound)) {
-        return ctr_fail_nomem(diag);
-    }
-    size_t z = ZSTD_compress2(w->cctx, f->z.p, bound, raw->p, raw->n);
-    if (ZSTD_isError(z)) {
-        return ctr_fail(diag, CTR_E_NOMEM, w->off, "zstd", "%s", ZSTD_getErrorName(z));
-    }
+    const int err = packed_frame_compress(f, w->cctx, raw, diag);
     *out = (struct out_frame){
         .data = f->z.p,
-        .csize = (uint32_t)z,
-        .dsize = (uint32_t)raw->n,
-        .hash = XXH64(f->z.p, z, 0),
+        .csize = (uint32_t)f->z.n,
+        .dsize = f->dsize,
+        .hash = f->hash,
     };
-    return 0;
+    return err;
 }
 
 int writer_file_head(struct ctr_writer *w, const struct ctr_meta *meta,
