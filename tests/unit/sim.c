@@ -968,8 +968,9 @@ static void run_tail(struct sim *s, struct sim_thread *t, const struct sim_block
 {
     struct running r = {.b = b, .kind = LEAVE, .resumed_insn = -1};
     r.steps = sim_random(s, 6);
-    size_t start = t->n_ev;
+    const size_t start = t->n_ev;
     unsigned slot = 0, sure = 0;
+    t->known_ev = start; /* what it was may belong to a run that was forgotten since */
     s->nonzero = 1;
     word(t, b->id);
     for (unsigned i = 0; i < b->ninsn && !r.out; i++) {
@@ -984,7 +985,7 @@ static void run_tail(struct sim *s, struct sim_thread *t, const struct sim_block
     s->nonzero = 0;
     sure = sure ? sure : 1;
     /* Derived accesses after the last slot with data are not known either. */
-    size_t to = t->known_ev > start ? t->known_ev : start;
+    size_t to = t->known_ev;
     for (size_t i = to; i < t->n_ev; i++) {
         if (t->ev[i].unrecorded) {
             t->stores -= t->ev[i].store;
