@@ -129,6 +129,20 @@ static void test_long(void **state)
     recording_free(&r);
 }
 
+/* Processes killed in a block, at any place, whose chunks end at any place, too. */
+static void test_tails(void **state)
+{
+    (void)state;
+    for (unsigned seed = 1; seed <= ROUNDS(1000u); seed++) {
+        struct recording r;
+        recording_make(&r, seed, 2, 5, 4, seed % 3 ? 8 : 4,
+                       seed % 2 ? SIM_EVENTS : SIM_EVENTS & ~CTR_EVENTS_REG,
+                       (seed % 5 ? SIM_EXTRAS | SIM_UNSURE : SIM_ALL) | SIM_PHYS, 1, 1);
+        read_one_way(&r, 0, 1, 0);
+        recording_free(&r);
+    }
+}
+
 /* An empty recording. */
 static void test_empty(void **state)
 {
@@ -422,6 +436,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_random_programs),
         cmocka_unit_test(test_long),
+        cmocka_unit_test(test_tails),
         cmocka_unit_test(test_empty),
         cmocka_unit_test(test_pipe),
         cmocka_unit_test(test_filters),

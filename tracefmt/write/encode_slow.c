@@ -314,6 +314,25 @@ static int run_slots(struct ctr_encoder *e, const struct segment_walk *w,
     return 0;
 }
 
+/* Of the tail of a killed process: ends the run with the last thing that it surely did. */
+static int end_unsure(struct ctr_encoder *e, struct segment_walk *w, struct slow_run *r,
+                      struct ctr_diag *diag)
+{
+    uint32_t extra_last = 0;
+    int err = run_slots(e, w, r, 0, UINT32_MAX, diag);
+    err = err ? err : encode_run_side(e, w, r, 0, &extra_last, diag);
+    if (err) {
+        return err;
+    }
+    /* slots after the last data are unknown */
+    r->limit = r->units;
+    r->most = r->data_slots;
+    r->n = r->data_insn > extra_last ? r->data_insn : extra_last;
+    r->n = r->n > r->first ? r->n : (r->first ? r->first : 1);
+    r->flags |= CTR_LEFT_UNSURE;
+    return 0;
+}
+
 /* The run that begins at w->word, whatever it is like. */
 int encode_slow(struct ctr_encoder *e, struct segment_walk *w, struct ctr_diag *diag)
 {
@@ -325,12 +344,14 @@ int encode_slow(struct ctr_encoder *e, struct segment_walk *w, struct ctr_diag *
         return 0;
     }
     int err = run_scan(e, w, &r, diag);
+    err = !err && r.unsure ? end_unsure(e, w, &r, diag) : err;
     if (err) {
         return err;
     }
     if (e->limits.may_stop && encode_cut(e, w, &r)) {
         return 1;
     }
+    e->sum.unsure |= r.unsure;
     struct local *b = &e->blocks.loc[r.local];
     uint32_t taken = 0; /* its data, including what is discarded */
     uint32_t extra_last = 0;
@@ -346,22 +367,6 @@ int encode_slow(struct ctr_encoder *e, struct segment_walk *w, struct ctr_diag *
             return err;
         }
         r.limit = r.units;
-    } else if (r.unsure) {
-        err = run_slots(e, w, &r, 0, UINT32_MAX, diag);
-        if (!err) {
-            err = encode_run_side(e, w, &r, 0, &extra_last, diag);
-        }
-        if (err) {
-            return err;
-        }
-        /* slots after the last data are unknown */
-        r.limit = r.units;
-        r.most = r.data_slots;
-        taken = r.units;
-        r.n = r.data_insn > extra_last ? r.data_insn : extra_last;
-        r.n = r.n > r.first ? r.n : (r.first ? r.first : 1);
-        r.flags |= CTR_LEFT_UNSURE;
-        e->sum.unsure = 1;
     }
     if (r.n < r.first) {
         r.n = r.first;

@@ -84,7 +84,8 @@ int encode_cut(const struct ctr_encoder *e, const struct segment_walk *w,
     uint32_t n = encode_side_insn(p) + 1;
     r->flags |= r->fault ? CTR_LEFT_FAULTED : 0;
     /* this part records the instruction, so also how it ended */
-    r->flags = CTR_LEFT_SUSPEND | (r->n == n ? r->flags & CTR_LEFT_FAULTED : 0);
+    r->flags = CTR_LEFT_SUSPEND |
+               (r->n == n ? r->flags & (CTR_LEFT_FAULTED | CTR_LEFT_UNSURE) : 0);
     r->n = n;
     r->left = 1;
     r->left_at = 0;
@@ -92,6 +93,7 @@ int encode_cut(const struct ctr_encoder *e, const struct segment_walk *w,
     r->unsure = 0;
     r->derived = UINT32_MAX;
     r->limit = p->units - w->unit;
+    r->most = UINT32_MAX;
     r->side_end = at;
     return 0;
 }
