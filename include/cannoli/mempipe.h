@@ -485,6 +485,8 @@ struct mempipe_side_page {
 #define MEMPIPE_PAGE_SECURE CTR_PAGE_SECURE
 #define MEMPIPE_PAGE_FLAGS (CTR_PAGE_DEVICE | CTR_PAGE_SECURE)
 #define MEMPIPE_PAGE_FORGET 0x80u
+/* Of a thread, that are known before all are forgotten; a power of two. */
+#define MEMPIPE_MOST_PAGES (1u << 16)
 
 /* The register table: n entries, `table_bytes' of them follow; before any buffer
  * of the pipe, from the first thread of each process. */

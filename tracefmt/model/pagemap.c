@@ -64,6 +64,21 @@ int pagemap_get(const struct pagemap *m, struct page_fill *f)
     return 1;
 }
 
+int pagemap_next(const struct pagemap *m, uint32_t *at, struct page_fill *f)
+{
+    while (*at < m->cap) {
+        const struct pagemap_entry *e = &m->entry[(*at)++];
+        if (e->key) {
+            *f = (struct page_fill){.mmu = e->key >> 1 & (CTR_MMUS - 1),
+                                    .flags = e->phys & 3,
+                                    .page = e->key >> 5,
+                                    .phys = e->phys >> 2};
+            return 1;
+        }
+    }
+    return 0;
+}
+
 void pagemap_clear(struct pagemap *m)
 {
     if (m->n) {

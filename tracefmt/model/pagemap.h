@@ -37,6 +37,8 @@ struct pagemap {
 int pagemap_set(struct pagemap *m, const struct page_fill *f);
 /* Fills in phys and flags of the page f->page of f->mmu; returns 0 if it is not known. */
 int pagemap_get(const struct pagemap *m, struct page_fill *f);
+/* Fills in the next page; *at begins with 0.  Returns 0 after the last one. */
+int pagemap_next(const struct pagemap *m, uint32_t *at, struct page_fill *f);
 void pagemap_clear(struct pagemap *m);
 void pagemap_fini(struct pagemap *m);
 

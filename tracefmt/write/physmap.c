@@ -14,8 +14,7 @@
 #include "model/pagemap.h"
 #include "write/packed.h"
 
-/* More pages than a guest's QEMU remembers: the records were not made by it. */
-#define MOST_PAGES (1u << 16)
+_Static_assert(MEMPIPE_MOST_PAGES < MAX_CHUNK_PAGES, "a chunk can begin with all pages");
 
 struct ctr_physmap {
     struct pagemap map;
@@ -72,13 +71,9 @@ static int add_start(struct ctr_physmap *m, const struct page_fill *f)
 /* All pages that are known. */
 static int start_with_all(struct ctr_physmap *m)
 {
-    for (uint32_t i = 0; i < m->map.cap; i++) {
-        const struct pagemap_entry *e = &m->map.entry[i];
-        const struct page_fill f = {.mmu = e->key >> 1 & (CTR_MMUS - 1),
-                                    .flags = e->phys & 3,
-                                    .page = e->key >> 5,
-                                    .phys = e->phys >> 2};
-        if (e->key && add_start(m, &f)) {
+    struct page_fill f;
+    for (uint32_t at = 0; pagemap_next(&m->map, &at, &f);) {
+        if (add_start(m, &f)) {
             return -1;
         }
     }
@@ -146,7 +141,8 @@ static int learn(struct ctr_physmap *m, const struct page_fill *fill, uint32_t n
 {
     for (uint32_t i = 0; i < n; i++) {
         const struct page_fill f = fill[i];
-        if (f.flags & MEMPIPE_PAGE_FORGET || m->map.n > MOST_PAGES) {
+        /* QEMU remembers no more: the records were not made by it. */
+        if (f.flags & MEMPIPE_PAGE_FORGET || m->map.n > MEMPIPE_MOST_PAGES) {
             pagemap_clear(&m->map);
         }
         if (f.flags & MEMPIPE_PAGE_FORGET) {

@@ -27,7 +27,7 @@
  * it is full the TLB is flushed, so that all that is used again is recorded
  * again; until then a block may fill more pages.
  */
-#define PAGES      (1u << 16)
+#define PAGES      MEMPIPE_MOST_PAGES
 #define PAGES_FULL (1u << 15)
 #define PAGES_STOP (PAGES - (PAGES >> 3))
 
