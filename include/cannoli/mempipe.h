@@ -474,16 +474,14 @@ struct mempipe_side_page {
     struct mempipe_side_place p; /* n: 0 */
     uint16_t insn;
     uint8_t mmu;
-    uint8_t flags; /* MEMPIPE_PAGE_*; the first two as in events.h */
+    uint8_t flags; /* CTR_PAGE_* (events.h), MEMPIPE_PAGE_FORGET */
     uint8_t bits;  /* of an address within a page */
     uint8_t zero[3];
     uint64_t page; /* the address of its first byte */
     uint64_t phys;
 };
 #define MEMPIPE_NO_INSN 0xffffu
-#define MEMPIPE_PAGE_DEVICE CTR_PAGE_DEVICE
-#define MEMPIPE_PAGE_SECURE CTR_PAGE_SECURE
-#define MEMPIPE_PAGE_FLAGS (CTR_PAGE_DEVICE | CTR_PAGE_SECURE)
+#define MEMPIPE_PAGE_FLAGS (CTR_PAGE_DEVICE | CTR_PAGE_SECURE) /* of a page */
 #define MEMPIPE_PAGE_FORGET 0x80u
 /* Of a thread, that are known before all are forgotten; a power of two. */
 #define MEMPIPE_MOST_PAGES (1u << 16)

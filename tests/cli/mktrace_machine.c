@@ -277,7 +277,7 @@ void make_physical(const char *path)
     fill(&m, 0x22000, 0x40009000, 0);
     put_addr(&m, 0x21ffc);
     put_word(&m, 1);
-    fill(&m, 0x30000, 0x9000000, MEMPIPE_PAGE_DEVICE);
+    fill(&m, 0x30000, 0x9000000, CTR_PAGE_DEVICE);
     put_addr(&m, 0x30018);
     put_word(&m, 1);
     put_addr(&m, 0x50000);

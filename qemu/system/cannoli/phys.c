@@ -33,7 +33,7 @@
 
 typedef struct {
     uint64_t key;  /* virtual page | MMU index; KEY_USED */
-    uint64_t phys; /* physical page | MEMPIPE_PAGE_* */
+    uint64_t phys; /* physical page | CTR_PAGE_* */
 } Page;
 
 #define KEY_USED 0x10u
@@ -119,8 +119,8 @@ static void put_page(CPUState *cpu, const struct mempipe_side_page *page)
 
 void cannoli_page_found(uint64_t phys, bool ram, bool secure)
 {
-    found_phys = phys | (ram ? 0 : MEMPIPE_PAGE_DEVICE) |
-                 (secure ? MEMPIPE_PAGE_SECURE : 0);
+    found_phys = phys | (ram ? 0 : CTR_PAGE_DEVICE) |
+                 (secure ? CTR_PAGE_SECURE : 0);
 }
 
 void cannoli_filled(CPUState *cpu, uint64_t addr, int mmu_idx, bool fetch,
@@ -133,10 +133,8 @@ void cannoli_filled(CPUState *cpu, uint64_t addr, int mmu_idx, bool fetch,
         return;
     }
     t = cannoli_cpu(cpu)->thread;
-    if (!t->pages) {
-        t->pages = g_new(CannoliPages, 1);
-        forget_all(t);
-    } else if (t->pages->serial != t->serial) {
+    if (!t->pages || t->pages->serial != t->serial) {
+        t->pages = t->pages ?: g_new(CannoliPages, 1);
         forget_all(t);
     }
     if (!note_page(t, page | KEY_USED | mmu_idx, phys)) {
