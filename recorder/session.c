@@ -763,9 +763,12 @@ int session_run(const struct session_config *config)
     }
     s.events = config->events & ~(plan.system ? CTR_EVENTS_PROGRAM : CTR_EVENTS_MACHINE);
     s.events |= plan.system ? CTR_EVENTS_ORDER : 0;
-    s.events &= s.events & CTR_EVENTS_MEM ? ~0u : ~CTR_EVENTS_PHYS;
-    /* They come first, so a ring would drop them. */
-    s.events &= config->ring ? ~CTR_EVENTS_RAM : ~0u;
+    if (!(s.events & CTR_EVENTS_MEM)) {
+        s.events &= ~CTR_EVENTS_PHYS;
+    }
+    if (config->ring) {
+        s.events &= ~CTR_EVENTS_RAM; /* it comes first: a ring would drop it */
+    }
     status = check_libraries(&s, &plan);
     if (status) {
         goto out_plan;
