@@ -521,14 +521,14 @@ int dump_events(struct ctr_trace *tr, const struct dump_options *opt)
         .slices = !opt->group,
         .phys = opt->phys,
     };
-    int ret, status;
+    int ret, status = TOOL_OK;
 
     ctr_trace_info(tr, &d.info);
-    if (opt->phys && !(d.info.events & CTR_HAS_PHYS)) {
-        tool_error(opt->prog,
-                   "%s: --phys: physical addresses were not recorded (-e phys)",
-                   opt->path);
-        return TOOL_NOTHING;
+    if (opt->phys) {
+        status = filter_options_need_phys(tr, "--phys", opt->prog, opt->path);
+    }
+    if (status) {
+        return status;
     }
     progress_init(&d.progress, opt->prog, opt->quiet);
     ops.progress = d.progress.on ? on_progress : NULL;

@@ -35,6 +35,21 @@ enum tool_parsed search_parse(struct search_request *r, int key, const char *arg
     return moment_parse(arg, &r->moment) ? TOOL_PARSED : TOOL_BAD_ARG;
 }
 
+int search_check(const struct search_request *r, bool find,
+                 const struct filter_options *filter, const char *prog)
+{
+    if ((r->option || find) && filter->phys_ranges.n) {
+        return tool_usage_error(prog,
+                                "%s searches virtual addresses: --addr phys: does not "
+                                "go with it",
+                                r->option ? r->option : "--find");
+    }
+    if (r->option && !filter->addrs.n) {
+        return tool_usage_error(prog, "%s needs --addr", r->option);
+    }
+    return TOOL_OK;
+}
+
 /* How many parents are searched; a damaged table of processes may have a circle. */
 #define MAX_FORKS 1000u
 

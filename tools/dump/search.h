@@ -8,7 +8,7 @@
 
 #include "common/options.h"
 #include "dump/dump.h"
-#include "query/moment.h"
+#include "query/filter_options.h"
 
 enum {
     SEARCH_OPT_LAST_WRITE = TOOL_OPT_LONG + 0x500,
@@ -36,6 +36,11 @@ struct search_request {
 
 /* TOOL_OTHER_GROUP: the key is not one of these. */
 enum tool_parsed search_parse(struct search_request *r, int key, const char *arg);
+
+/* Rejects selections that do not go with the search, or with --find: TOOL_OK, or
+ * TOOL_USAGE after a line on stderr. */
+int search_check(const struct search_request *r, bool find,
+                 const struct filter_options *filter, const char *prog);
 
 /*
  * Prints the events that opt->filter's addrs were accessed by, the one that is closest to

@@ -268,20 +268,27 @@ static int resolve_privileges(const struct filter_options *o,
     return TOOL_OK;
 }
 
-static int resolve_physical(const struct filter_options *o,
-                            const struct locate_request *r, struct ctr_filter *out)
+int filter_options_need_phys(const struct ctr_trace *tr, const char *option,
+                             const char *prog, const char *path)
 {
     struct ctr_info info;
 
-    ctr_trace_info(r->trace, &info);
-    if (o->phys_ranges.n && !(info.events & CTR_HAS_PHYS)) {
-        tool_error(r->prog, "%s: --addr: physical addresses were not recorded (-e phys)",
-                   r->path);
+    ctr_trace_info(tr, &info);
+    if (!(info.events & CTR_HAS_PHYS)) {
+        tool_error(prog, "%s: %s: physical addresses were not recorded (-e phys)", path,
+                   option);
         return TOOL_NOTHING;
     }
+    return TOOL_OK;
+}
+
+static int resolve_physical(const struct filter_options *o,
+                            const struct locate_request *r, struct ctr_filter *out)
+{
     out->phys = o->phys_ranges.v;
     out->nphys = o->phys_ranges.n;
-    return TOOL_OK;
+    return out->nphys ? filter_options_need_phys(r->trace, "--addr", r->prog, r->path)
+                      : TOOL_OK;
 }
 
 int filter_options_resolve(struct filter_options *o, const struct locate_request *r,

@@ -75,6 +75,11 @@ static inline bool filter_by_addr(const struct ctr_filter *f)
     return f->naddr || f->nphys;
 }
 
+/* TOOL_OK if a trace has physical addresses, or TOOL_NOTHING after a line on stderr: the
+ * option needs them. */
+int filter_options_need_phys(const struct ctr_trace *tr, const char *option,
+                             const char *prog, const char *path);
+
 /* Rejects options that exclude each other: TOOL_OK, or TOOL_USAGE after a line on
  * stderr. */
 int filter_options_check(const struct filter_options *o, const char *prog);

@@ -161,16 +161,8 @@ static int finish_options(struct command_line *c)
                                 "accesses: %s does not go with it",
                                 by_addr ? "--addr" : "--pc");
     }
-    if ((c->search.option || c->find.text) && c->filter.phys_ranges.n) {
-        return tool_usage_error(PROG,
-                                "%s searches virtual addresses: --addr phys: does not "
-                                "go with it",
-                                c->search.option ? c->search.option : "--find");
-    }
-    if (c->search.option && !c->filter.addrs.n) {
-        return tool_usage_error(PROG, "%s needs --addr", c->search.option);
-    }
-    status = dump_choice_finish(&c->dump, CTR_KIND_ALL);
+    status = search_check(&c->search, c->find.text, &c->filter, PROG);
+    status = status ? status : dump_choice_finish(&c->dump, CTR_KIND_ALL);
     c->modset.flags = SYMFILE_HEADERS; /* addresses are enough: the first line is fast */
     c->modset.quiet = c->dump.opt.quiet;
     c->modset.missing_ok = true;

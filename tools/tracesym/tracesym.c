@@ -484,6 +484,7 @@ static int check_modes(struct command_line *c, struct tool_options *o)
 {
     enum graph_format format = c->profile.graph.format;
     bool profile = c->mode == MODE_FUNCTIONS || c->mode == MODE_CALLS;
+    int status;
 
     if (c->modes > 1) {
         return tool_usage_error(PROG, "more than one of --functions, --calls, --bbv, "
@@ -493,13 +494,9 @@ static int check_modes(struct command_line *c, struct tool_options *o)
     if (c->locals && c->mode != MODE_BACKTRACE) {
         return tool_usage_error(PROG, "--locals needs --backtrace");
     }
-    if ((c->mode == MODE_SEARCH || c->mode == MODE_FIND) && c->filter.phys_ranges.n) {
-        return tool_usage_error(PROG,
-                                "a search is for virtual addresses: --addr phys: does "
-                                "not go with it");
-    }
-    if (c->mode == MODE_SEARCH && !c->filter.addrs.n) {
-        return tool_usage_error(PROG, "%s needs --addr", c->search.option);
+    status = search_check(&c->search, c->mode == MODE_FIND, &c->filter, PROG);
+    if (status) {
+        return status;
     }
     if (c->print_key && !prints(c->mode)) {
         return tool_usage_error(PROG, "%s is for printing the trace only",
