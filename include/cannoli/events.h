@@ -413,8 +413,9 @@ enum ctr_event_type {
      *   u32 op (CTR_RAM_*), u32 fill, u64 size, u64 addr (physical), u64 offset, u64 from
      *   (physical), str block, u32 n, u8 bytes[n]
      * RAM is in blocks, which have names; a byte of one can be at several addresses.
-     * MAP: bytes offset to offset + size - 1 of the block, whose contents follow before
-     * the next instruction; UNMAP: no RAM any more; BYTES: the contents are these bytes,
+     * MAP: bytes offset to offset + size - 1 of the block (fill CTR_RAM_ROM: stores do not
+     * change them), whose contents follow before the next instruction; UNMAP: no RAM any
+     * more; BYTES: the contents are these bytes,
      * and then `fill' (0 to 255) up to size; SAME: they are those that are at `from' now;
      * ANEW: nothing that was said or stored before is true any more (a snapshot was
      * loaded).  What an op does not use is 0 or empty.
@@ -479,6 +480,7 @@ enum ctr_event_type {
 #define CTR_RAM_BYTES 3u
 #define CTR_RAM_SAME 4u
 #define CTR_RAM_ANEW 5u
+#define CTR_RAM_ROM 1u
 
 #define CTR_DMA_DEVICE 1u
 #define CTR_DMA_WALK 2u /* a page-table walk: accessed and dirty bits */

@@ -88,7 +88,7 @@ gives 'tracedump -e m' map mark mem
 gives 'tracedump --events=exec,m' exec,map exec,mark exec,mem
 gives 'tracedump --events=exec,map,mem,ma' exec,map,mem,mark
 gives 'cannoli-record --events ti' time
-gives 'cannoli-record --events=r' reg
+gives 'cannoli-record --events=r' ram reg
 gives 'tracedump --from=c' call: crash # words need no trace
 gives 'tracesym --backtrace=' call: crash end mark: syscall:
 gives 'tracesym --backtrace=sysc' syscall:

@@ -56,12 +56,12 @@ def cpio(files):
     return out
 
 
-def root(busybox, init):
-    folders = [(name, 0o40755, b"") for name in ("bin", "proc", "sys", "dev")]
+def root(busybox, init, files):
+    folders = [(name, 0o40755, b"") for name in ("bin", "proc", "sys", "dev", "drivers")]
     links = [("bin/" + name, 0o120777, b"busybox")
              for name in ("sh", "mount", "ls", "wc", "sha256sum", "cat", "poweroff")]
     return cpio([*folders, ("dev/console", 0o20600, b""), ("bin/busybox", 0o100755, busybox),
-                 ("init", 0o100755, init.encode()), *links])
+                 ("init", 0o100755, init.encode()), *links, *files])
 
 
 def kernel(tools, target):
@@ -73,8 +73,9 @@ def kernel(tools, target):
     return kernels[0]
 
 
-def command(tools, target, clock, append="", vcpus=None):
-    """QEMU's arguments; the initial file system is in tools.work.  vcpus: else the table's."""
+def command(tools, target, clock, append="", vcpus=None, init=INIT, files=()):
+    """QEMU's arguments; the initial file system, with files as cpio() has them, is in
+    tools.work.  vcpus: else the table's."""
     m = LINUX[target]
     image = kernel(tools, target)
     busybox = os.path.join(os.path.dirname(image), "..", "bin", "busybox")
@@ -84,7 +85,7 @@ def command(tools, target, clock, append="", vcpus=None):
         if not os.path.exists(path):
             raise Skip("no " + path)
     with open(busybox, "rb") as f:
-        archive = root(f.read(), INIT)
+        archive = root(f.read(), init, files)
     initrd = os.path.join(tools.work, "linux-%s.cpio" % target)
     with open(initrd, "wb") as f:
         f.write(archive)

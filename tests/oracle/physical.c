@@ -1,19 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * oracle-physical: are the physical addresses of accesses the true ones?
+ * oracle-physical: does a trace contain every change of a machine's memory?
  *
- *   oracle-physical [--forget N] TRACE
+ *   oracle-physical [--forget N] [--forget-dma N] [--image ADDR:FILE]... TRACE
  *
- * Follows the physical memory of a machine: each load of a byte must find what was stored
- * there last, by whatever vCPU and virtual address, in the order of the trace, or loaded
- * before anything was stored.  So a machine without devices that write to memory, and
- * whose walks over page tables do not either, has no difference.  Memory of devices is
- * left out.  --forget leaves out the N-th store that changes a byte, to show that the
+ * Follows the physical memory of a machine: what RAM held at first, what devices, walks
+ * over page tables and exceptions wrote to it, and each store.  A load of a byte must find
+ * what was written there last, by whatever vCPU and virtual address, in the order of the
+ * trace; without RAM at first, what is loaded before anything was stored becomes known.
+ * At the end memory from ADDR on must hold what FILE does (the monitor's pmemsave).
+ *
+ * RAM is in blocks, whose bytes can be at several addresses: the first page that is seen
+ * of a block stands for it.  Memory of devices is left out.  --forget leaves out the N-th
+ * store that changes a byte, --forget-dma the N-th other write that does, to show that the
  * check notices it.
  */
 #include "ctr.h"
 #include "bad.h"
+#include "cannoli/events.h"
 
+#include <getopt.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -24,6 +30,13 @@
 #define PAGE (1u << PAGE_BITS)
 #define TABLE_BITS 24u /* pages of 64 GiB of physical memory */
 
+/* A range of physical addresses at which bytes of a block are. */
+struct range {
+    uint64_t addr, size, offset;
+    bool rom, gone;
+    char block[64];
+};
+
 struct page {
     uint8_t byte[PAGE];
     uint8_t known[PAGE];
@@ -31,9 +44,14 @@ struct page {
 };
 
 struct check {
-    struct page **table;
-    uint64_t loads, stores, devices, aliased, crossing, pages;
-    uint64_t forget;
+    struct page *
+        *table; /* by page of physical addresses, of all the same page of a block */
+    struct range *range;
+    size_t nr_ranges;
+    bool has_ram; /* what is not known is an error */
+    uint64_t loads, stores, devices, aliased, crossing, pages, compared, ignored;
+    uint64_t dma, walks, saved, by_host; /* bytes */
+    uint64_t forget, forget_dma;
 };
 
 static struct page *page_of(struct check *c, uint64_t phys)
@@ -66,6 +84,11 @@ static void one_byte(struct check *c, const struct ctr_run *r, const struct ctr_
             return;
         }
         p->virt = virt;
+    } else if (!*known && c->has_ram) {
+        printf("ordinal %" PRIu64 ": loads 0x%02x at physical 0x%" PRIx64
+               ", where nothing is known\n",
+               r->ordinal + a->insn - r->first, a->data[i], phys);
+        exit(1);
     } else if (*known && *byte != a->data[i]) {
         printf("%s ordinal %" PRIu64 " pc 0x%" PRIx64 ": loads 0x%02x at 0x%" PRIx64
                ", physical 0x%" PRIx64 ", which has 0x%02x\n",
@@ -77,6 +100,18 @@ static void one_byte(struct check *c, const struct ctr_run *r, const struct ctr_
     }
     *byte = a->data[i];
     *known = 1;
+}
+
+static bool is_rom(const struct check *c, uint64_t phys)
+{
+    for (size_t i = c->nr_ranges; i--;) {
+        const struct range *r = &c->range[i];
+
+        if (!r->gone && phys - r->addr < r->size) {
+            return r->rom;
+        }
+    }
+    return false;
 }
 
 /* One run as it is passed on, in the order of the trace. */
@@ -91,6 +126,10 @@ static void one_access(struct check *c, const struct ctr_run *r,
     }
     if (phys->flags & CTR_PHYS_DEVICE) {
         c->devices++;
+        return;
+    }
+    if (a->store && is_rom(c, phys->addr)) {
+        c->ignored++;
         return;
     }
     *(a->store ? &c->stores : &c->loads) += 1;
@@ -110,28 +149,183 @@ static int on_run(void *arg, struct ctr_job *job, const struct ctr_run *r)
     return 0;
 }
 
+/* ---- what is no access ---- */
+
+static void put_byte(struct check *c, uint64_t phys, uint8_t value)
+{
+    struct page *p = page_of(c, phys);
+
+    p->byte[phys % PAGE] = value;
+    p->known[phys % PAGE] = 1;
+}
+
+/* The page of a block that is at an address that has become mapped, if it is elsewhere. */
+static struct page *page_elsewhere(struct check *c, const struct ctr_ram *ram,
+                                   uint64_t offset)
+{
+    for (size_t i = 0; i < c->nr_ranges; i++) {
+        const struct range *r = &c->range[i];
+
+        if (strncmp(r->block, ram->block.p, ram->block.n) == 0 &&
+            !r->block[ram->block.n] && offset - r->offset < r->size) {
+            return c->table[(r->addr + offset - r->offset) >> PAGE_BITS];
+        }
+    }
+    return NULL;
+}
+
+static void map_ram(struct check *c, const struct ctr_ram *ram)
+{
+    struct range r = {ram->addr, ram->size, ram->offset, ram->fill == CTR_RAM_ROM,
+                      false,     ""};
+
+    if (ram->block.n >= sizeof(r.block)) {
+        printf("a block with a long name\n");
+        exit(1);
+    }
+    memcpy(r.block, ram->block.p, ram->block.n);
+    for (uint64_t at = 0; at < ram->size; at += PAGE) {
+        c->table[(ram->addr + at) >> PAGE_BITS] =
+            page_elsewhere(c, ram, ram->offset + at);
+    }
+    c->range = realloc(c->range, (c->nr_ranges + 1) * sizeof(r));
+    if (!c->range) {
+        bad("no memory", -CTR_E_NOMEM, NULL);
+    }
+    c->range[c->nr_ranges++] = r;
+}
+
+/* Ranges are remembered: their block's pages stay what they are. */
+static void unmap_ram(struct check *c, uint64_t addr, uint64_t size)
+{
+    for (size_t i = 0; i < c->nr_ranges; i++) {
+        struct range *r = &c->range[i];
+
+        r->gone |= r->addr >= addr && r->addr + r->size <= addr + size;
+    }
+}
+
+static void on_ram(struct check *c, const struct ctr_ram *ram)
+{
+    c->has_ram = true;
+    if (ram->op == CTR_RAM_MAP) {
+        map_ram(c, ram);
+    } else if (ram->op == CTR_RAM_UNMAP) {
+        unmap_ram(c, ram->addr, ram->size);
+    } else if (ram->op == CTR_RAM_ANEW) {
+        memset(c->table, 0, sizeof(c->table[0]) << TABLE_BITS);
+        c->nr_ranges = 0;
+    }
+    for (uint64_t i = 0; ram->op == CTR_RAM_BYTES && i < ram->size; i++) {
+        put_byte(c, ram->addr + i, i < ram->n ? ram->data[i] : ram->fill);
+    }
+    for (uint64_t i = 0; ram->op == CTR_RAM_SAME && i < ram->size; i++) {
+        put_byte(c, ram->addr + i,
+                 page_of(c, ram->from + i)->byte[(ram->from + i) % PAGE]);
+    }
+}
+
+static void on_dma(struct check *c, const struct ctr_dma *dma)
+{
+    uint64_t *const count[] = {[CTR_DMA_DEVICE] = &c->dma,
+                               [CTR_DMA_WALK] = &c->walks,
+                               [CTR_DMA_CPU] = &c->saved,
+                               [CTR_DMA_HOST] = &c->by_host};
+
+    *count[dma->source] += dma->size;
+    for (uint32_t i = 0; i < dma->n; i++) {
+        const struct page *p = page_of(c, dma->addr + i);
+
+        if (p->byte[(dma->addr + i) % PAGE] != dma->data[i] && c->forget_dma &&
+            !--c->forget_dma) {
+            return;
+        }
+        put_byte(c, dma->addr + i, dma->data[i]);
+    }
+}
+
+static int on_os(void *arg, struct ctr_job *job, const struct ctr_os_event *e)
+{
+    struct ctr_ram ram;
+    struct ctr_dma dma;
+
+    (void)job;
+    if (ctr_parse_ram(e, &ram) == 0) {
+        on_ram(arg, &ram);
+    } else if (ctr_parse_dma(e, &dma) == 0) {
+        on_dma(arg, &dma);
+    }
+    return 0;
+}
+
+static void compare_image(struct check *c, const char *image)
+{
+    char *path;
+    uint64_t at = strtoull(image, &path, 0);
+    FILE *f = *path == ':' ? fopen(path + 1, "rb") : NULL;
+
+    if (!f) {
+        perror(image);
+        exit(2);
+    }
+    for (int byte; (byte = getc(f)) != EOF; at++, c->compared++) {
+        const struct page *p = page_of(c, at);
+
+        if (!p->known[at % PAGE] || p->byte[at % PAGE] != byte) {
+            printf("at the end 0x%" PRIx64 " has 0x%02x, but in the trace %s 0x%02x\n",
+                   at, byte, p->known[at % PAGE] ? "" : "nothing is known, not",
+                   p->byte[at % PAGE]);
+            exit(1);
+        }
+    }
+    fclose(f);
+}
+
 int main(int argc, char **argv)
 {
+    static const struct option options[] = {
+        {"forget", required_argument, NULL, 'f'},
+        {"forget-dma", required_argument, NULL, 'd'},
+        {"image", required_argument, NULL, 'i'},
+        {NULL, 0, NULL, 0},
+    };
     /* one worker calls back in the order of the trace */
     const struct ctr_replay_opts opts = {
         .workers = 1, .run_accesses = CTR_RUN_VALUES, .slices = 1, .phys = 1};
-    const struct ctr_replay_ops ops = {.run = on_run};
+    const struct ctr_replay_ops ops = {.run = on_run, .os = on_os};
     struct ctr_trace *trace = NULL;
     struct ctr_diag diag = {0};
     struct check c = {0};
-    int r;
+    const char **images = NULL;
+    size_t nr_images = 0;
+    int opt, r;
 
-    if (argc == 4 && strcmp(argv[1], "--forget") == 0) {
-        c.forget = strtoull(argv[2], NULL, 10);
-        argv += 2;
-        argc -= 2;
+    while ((opt = getopt_long(argc, argv, "", options, NULL)) != -1) {
+        switch (opt) {
+        case 'f':
+            c.forget = strtoull(optarg, NULL, 10);
+            break;
+        case 'd':
+            c.forget_dma = strtoull(optarg, NULL, 10);
+            break;
+        case 'i':
+            images = realloc(images, ++nr_images * sizeof(images[0]));
+            if (!images) {
+                bad("no memory", -CTR_E_NOMEM, NULL);
+            }
+            images[nr_images - 1] = optarg;
+            break;
+        default:
+            return 2;
+        }
     }
-    if (argc != 2) {
-        fprintf(stderr, "usage: oracle-physical [--forget N] TRACE\n");
+    if (optind + 1 != argc) {
+        fprintf(stderr, "usage: oracle-physical [--forget N] [--forget-dma N] [--image "
+                        "ADDR:FILE]... TRACE\n");
         return 2;
     }
     c.table = calloc(1u << TABLE_BITS, sizeof(c.table[0]));
-    r = c.table ? ctr_open(&trace, argv[1], 0, &diag) : -CTR_E_NOMEM;
+    r = c.table ? ctr_open(&trace, argv[optind], 0, &diag) : -CTR_E_NOMEM;
     if (r) {
         bad("the trace cannot be read", r, &diag);
     }
@@ -140,6 +334,10 @@ int main(int argc, char **argv)
         bad("the trace cannot be read", r, &diag);
     }
     ctr_close(trace);
+    for (size_t i = 0; i < nr_images; i++) {
+        compare_image(&c, images[i]);
+    }
+    free(images);
     if (!c.loads || !c.stores || !c.aliased) {
         printf("nothing to compare: %" PRIu64 " loads, %" PRIu64 " stores\n", c.loads,
                c.stores);
@@ -147,7 +345,10 @@ int main(int argc, char **argv)
     }
     printf("%" PRIu64 " loads and %" PRIu64 " stores of %" PRIu64 " pages agree, %" PRIu64
            " bytes by another virtual page, %" PRIu64 " across pages, %" PRIu64
-           " of devices\n",
-           c.loads, c.stores, c.pages, c.aliased, c.crossing, c.devices);
+           " of devices, %" PRIu64 " stores to ROM; other writes, in bytes: %" PRIu64
+           " devices, %" PRIu64 " walks, %" PRIu64 " processor, %" PRIu64
+           " host; %" PRIu64 " bytes at the end\n",
+           c.loads, c.stores, c.pages, c.aliased, c.crossing, c.devices, c.ignored, c.dma,
+           c.walks, c.saved, c.by_host, c.compared);
     return 0;
 }

@@ -2,23 +2,16 @@
 """Physical addresses of a machine's accesses.
 
 physical   QEMU's plugin execlog says where each access went
-memory     each load finds in physical memory what was stored there last: by four vCPUs of a
-           program, and by two that boot Debian's kernel
 """
 import json
 import re
-import subprocess
 
 import common
-import linux
 import machines
 from common import Failure
 
-NAMES = {
-    "aarch64-softmmu": ["physical", "memory"],
-    "riscv64-softmmu": ["physical"],
-    "x86_64-softmmu": ["physical"],
-}
+NAMES = {target: ["physical"]
+         for target in ("aarch64-softmmu", "riscv64-softmmu", "x86_64-softmmu")}
 
 ACCESS = re.compile(r", (load|store), 0x([0-9a-f]+)(?:, ([^,]+))?")
 
@@ -72,25 +65,4 @@ def physical(tools, target):
     return "%d accesses, %d of devices" % (len(seen), sum(device for _, _, device in seen))
 
 
-def follow(tools, trace):
-    done = subprocess.run([tools.physical, trace], capture_output=True, text=True,
-                          timeout=common.PATIENCE)
-    if done.returncode:
-        raise Failure(done.stdout.strip() or done.stderr.strip())
-    common.drop_file(trace)
-    return done.stdout.strip()
-
-
-def memory(tools, target):
-    """Neither the machine's devices nor walks over its page tables write to memory."""
-    options = ("--events", "exec,val,phys")
-    trace, _, _ = machines.record(tools, target, options, ["-smp", "4"])
-    said = follow(tools, trace)
-    command = linux.command(tools, target, machines.CLOCK, "quiet")
-    recorded_boot = common.record(tools, trace, command, options=options)
-    if recorded_boot.status or b"end\r\n" not in recorded_boot.stdout:
-        raise Failure("status %d: %r" % (recorded_boot.status, recorded_boot.stdout[-300:]))
-    return said + "; kernel: " + follow(tools, trace)
-
-
-RUN = {"physical": physical, "memory": memory}
+RUN = {"physical": physical}

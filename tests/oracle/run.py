@@ -30,6 +30,7 @@ import isa
 import machines
 import maps
 import physical
+import ram
 import power
 import props
 import realprogs
@@ -239,6 +240,8 @@ OTHERS = [
       for target, names in machines.NAMES.items()],
     *[("machine", [target], names, lambda j: physical.RUN[j.name](j.tools, j.target))
       for target, names in physical.NAMES.items()],
+    *[("machine", [target], names, lambda j: ram.RUN[j.name](j.tools, j.target, j.full))
+      for target, names in ram.NAMES.items()],
     *[("machine", [target], names, lambda j: power.RUN[j.name](j.tools, j.target))
       for target, names in power.NAMES.items()],
     ("real", DEBIAN, realprogs.PROGRAMS, lambda j: realprogs.run(j.tools, j.target, j.name)),

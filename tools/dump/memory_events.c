@@ -63,7 +63,8 @@ static bool print_ram_json(struct os_printer *p, const struct ctr_ram *r)
     }
     if (ok && r->op == CTR_RAM_MAP) {
         ok = put_name_json(b, "block", &r->block) &&
-             textbuf_printf(b, ",\"offset\":\"0x%" PRIx64 "\"", r->offset);
+             textbuf_printf(b, ",\"offset\":\"0x%" PRIx64 "\"%s", r->offset,
+                            r->fill == CTR_RAM_ROM ? ",\"rom\":true" : "");
     } else if (ok && r->op == CTR_RAM_BYTES) {
         ok =
             textbuf_printf(b, ",\"fill\":%u", r->fill) && put_data_json(b, r->data, r->n);
@@ -98,8 +99,9 @@ static bool print_ram(struct os_printer *p, const struct ctr_os_event *e,
     if (r->op == CTR_RAM_ANEW) {
         return textbuf_printf(b, "+++ all of memory is another one +++\n");
     }
-    ok = textbuf_printf(b, "+++ RAM 0x%" PRIx64 "-0x%" PRIx64, r->addr,
-                        r->addr + (r->size ? r->size - 1 : 0));
+    ok = textbuf_printf(b, "+++ %s 0x%" PRIx64 "-0x%" PRIx64,
+                        r->op == CTR_RAM_MAP && r->fill == CTR_RAM_ROM ? "ROM" : "RAM",
+                        r->addr, r->addr + (r->size ? r->size - 1 : 0));
     if (ok && r->op == CTR_RAM_MAP) {
         ok = textbuf_printf(b, " is ") && put_name(b, &r->block) &&
              textbuf_printf(b, "+0x%" PRIx64, r->offset);

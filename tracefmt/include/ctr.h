@@ -623,9 +623,9 @@ struct ctr_power { /* CTR_EVENT_POWER */
     uint32_t op;   /* CTR_POWER_* */
 };
 /* Addresses are physical ones. */
-struct ctr_ram { /* CTR_EVENT_RAM */
-    uint32_t op; /* CTR_RAM_* */
-    uint8_t fill;
+struct ctr_ram {  /* CTR_EVENT_RAM */
+    uint32_t op;  /* CTR_RAM_* */
+    uint8_t fill; /* of BYTES, see data; of MAP: CTR_RAM_ROM, or 0 */
     uint64_t addr, size;
     uint64_t offset; /* of the first byte in the block */
     uint64_t from;

@@ -68,6 +68,7 @@ static int known_ram(const uint8_t *p)
 {
     const uint32_t op = le32(p);
     return op - 1u < CTR_RAM_ANEW && le32(p + 4) <= 255 &&
+           (op != CTR_RAM_MAP || le32(p + 4) <= CTR_RAM_ROM) &&
            (op == CTR_RAM_BYTES || bytes_after(p + 40) == 0);
 }
 

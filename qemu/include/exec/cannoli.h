@@ -65,6 +65,7 @@ typedef struct CannoliCPU {
     bool lazy_known;
     bool fault_addr_valid, fault_write;
     bool fault;
+    bool walked; /* a walk over page tables has written, see phys.c */
     bool partial;
     /* Where indirect jumps went, see accel/tcg/cannoli/jump.c */
     struct CannoliJump *jumps;

@@ -103,6 +103,9 @@ static void end_machine(int status, void *pid)
         }
     }
     CPU_FOREACH (cpu) {
+        if (cannoli_cpu(cpu)->thread) {
+            cannoli_queue_enter(cpu);
+        }
         cannoli_process_end(cpu, status, false);
     }
 }
@@ -117,6 +120,7 @@ bool cannoli_attach_late(CPUState *cpu)
     }
     /* Definitions have addresses, not distances. */
     cpu->tcg_cflags &= ~CF_PCREL;
+    cannoli_devices_begin();
     if (started) {
         cannoli_thread_start(cpu);
     } else {

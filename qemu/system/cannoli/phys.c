@@ -19,6 +19,8 @@
 #include "exec/cputlb.h"
 #include "exec/target_page.h"
 #include "exec/translation-block.h"
+#include "exec/exec-all.h"
+#include "tcg/tcg.h"
 #include "accel/tcg/cannoli/event.h"
 #include "hooks.h"
 
@@ -119,19 +121,16 @@ static void put_page(CPUState *cpu, const struct mempipe_side_page *page)
 
 void cannoli_page_found(uint64_t phys, bool ram, bool secure)
 {
-    found_phys = phys | (ram ? 0 : CTR_PAGE_DEVICE) |
-                 (secure ? CTR_PAGE_SECURE : 0);
+    found_phys =
+        phys | (ram ? 0 : CTR_PAGE_DEVICE) | (secure ? CTR_PAGE_SECURE : 0);
 }
 
-void cannoli_filled(CPUState *cpu, uint64_t addr, int mmu_idx, bool fetch,
-                    uintptr_t ra)
+static void record_page(CPUState *cpu, uint64_t addr, int mmu_idx, bool fetch,
+                        uintptr_t ra)
 {
     uint64_t page = addr & TARGET_PAGE_MASK, phys = found_phys;
     CannoliThread *t;
 
-    if (!wanted(cpu)) {
-        return;
-    }
     t = cannoli_cpu(cpu)->thread;
     if (!t->pages || t->pages->serial != t->serial) {
         t->pages = t->pages ?: g_new(CannoliPages, 1);
@@ -153,6 +152,27 @@ void cannoli_filled(CPUState *cpu, uint64_t addr, int mmu_idx, bool fetch,
                       .page = (target_ulong)page,
                       .phys = phys & TARGET_PAGE_MASK,
                   });
+}
+
+void cannoli_filled(CPUState *cpu, uint64_t addr, int mmu_idx, bool fetch,
+                    uintptr_t ra)
+{
+    CannoliCPU *c = cannoli_cpu(cpu);
+    bool walked = c->walked;
+
+    c->walked = false;
+    if (wanted(cpu)) {
+        record_page(cpu, addr, mmu_idx, fetch, ra);
+    }
+    /*
+     * The walk over the page tables wrote to memory: that was after the
+     * instructions before this one, which begins again.
+     */
+    if (walked && ra && !fetch && c->thread->running &&
+        in_code_gen_buffer((void *)(ra - tcg_splitwx_diff))) {
+        cpu_restore_state(cpu, ra);
+        cpu_loop_exit_noexc(cpu);
+    }
 }
 
 void cannoli_pages_enter(CPUState *cpu)

@@ -60,6 +60,16 @@ void cannoli_interrupt_left(CPUState *cpu);
 void cannoli_context(CPUState *cpu);
 /* Flushes the TLB if it must be recorded anew (system/cannoli/phys.c). */
 void cannoli_pages_enter(CPUState *cpu);
+/* Whether devices wait for the vCPU; here they need not (turns.c). */
+void cannoli_turn_enter(CPUState *cpu);
+void cannoli_turn(CPUState *cpu);
+/* Records what was written to memory and what devices were accessed. */
+void cannoli_devices_begin(void);
+void cannoli_devices_left(void);
+void cannoli_queue_enter(CPUState *cpu);
+/* A helper wrote to memory while no block runs. */
+void cannoli_wrote_outside(CPUState *cpu, uint64_t addr, uint64_t size,
+                           int mmu);
 #endif
 
 uint64_t cannoli_stack_pointer(CPUState *cpu);

@@ -258,6 +258,9 @@ void cannoli_loop_exit(CPUState *cpu)
     int derived = -1;
 
     cannoli_gate_left(cpu, restart);
+#ifndef CONFIG_USER_ONLY
+    cannoli_devices_left();
+#endif
     if (!t || !t->running) {
         return;
     }
@@ -435,6 +438,17 @@ static int default_mmu(CPUState *cpu)
 #endif
 }
 
+/* A store that no instruction makes is no access, but changes memory. */
+static void note_outside(CPUState *cpu, uint64_t addr, uint64_t size,
+                         bool store, int mmu)
+{
+#ifndef CONFIG_USER_ONLY
+    if (store) {
+        cannoli_wrote_outside(cpu, addr, size, mmu);
+    }
+#endif
+}
+
 /* Begin the record of an access; its `size' bytes of data follow it. */
 static struct mempipe_side_access *begin_access(CPUState *cpu, uint64_t addr,
                                                 uint32_t size, bool store,
@@ -465,6 +479,7 @@ void cannoli_access(CPUState *cpu, uint64_t addr, uint64_t size, bool store,
     const CannoliCPU *c = cannoli_cpu(cpu);
     struct mempipe_side_access *rec;
 
+    note_outside(cpu, addr, size, store, default_mmu(cpu));
     if (!records_accesses(c, store)) {
         return;
     }
@@ -491,6 +506,7 @@ void cannoli_access_bytes(CPUState *cpu, uint64_t addr, uint32_t size,
     const CannoliCPU *c = cannoli_cpu(cpu);
     struct mempipe_side_access *rec;
 
+    note_outside(cpu, addr, size, store, default_mmu(cpu));
     if (records_accesses(c, store)) {
         rec = begin_access(cpu, addr, size, store, TARGET_BIG_ENDIAN,
                            default_mmu(cpu));
@@ -526,6 +542,7 @@ void cannoli_access_oi(CPUState *cpu, uint64_t addr, uint32_t oi, bool store,
     MemOp mop = get_memop(oi);
     uint8_t data[16];
 
+    note_outside(cpu, addr, memop_size(mop), store, get_mmuidx(oi));
     if (!records_accesses(cannoli_cpu(cpu), store)) {
         return;
     }

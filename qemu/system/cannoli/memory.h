@@ -1,0 +1,62 @@
+/*
+ * Execution tracing into shared memory: a machine's memory and devices
+ *
+ * Copyright (c) 2026 the cannoli-record authors
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#ifndef SYSTEM_CANNOLI_MEMORY_H
+#define SYSTEM_CANNOLI_MEMORY_H
+
+#include "exec/memory.h"
+#include "exec/ramblock.h"
+#include "accel/tcg/cannoli/event.h"
+#include "devices.h"
+
+/* Bytes of memory in one event, so that it is not too long. */
+#define CANNOLI_PIECE (CANNOLI_MAX_EVENT - 4096)
+
+/* ---- turns.c: vCPUs and devices take turns ---- */
+
+/* From here on this thread, which runs vCPUs, waits for devices. */
+void cannoli_turns_begin(void);
+/* Whether this thread runs vCPUs. */
+bool cannoli_turns_mine(void);
+
+/* ---- ram.c: where memory is, and what is in it ---- */
+
+/* A part of a RAM block that is at physical addresses. */
+typedef struct {
+    uint64_t addr, size, offset;
+    RAMBlock *block;
+    MemoryRegion *mr;
+    bool rom; /* stores do not change it */
+} CannoliRange;
+
+/* A part of a device's region. */
+typedef struct {
+    uint64_t addr, size, offset;
+    MemoryRegion *mr;
+    bool port;
+} CannoliIORange;
+
+void cannoli_ram_begin(void);
+/* The first place at which the bytes of a block from offset on are; or NULL. */
+const CannoliRange *cannoli_ram_find(const RAMBlock *block, uint64_t offset);
+const CannoliIORange *cannoli_io_find(const MemoryRegion *mr, uint64_t offset);
+/* Events of what has changed there, if something has. */
+extern bool cannoli_ram_changed;
+void cannoli_ram_report(CPUState *cpu);
+
+/* ---- queue.c: events that wait for the vCPU to leave translated code ---- */
+
+/*
+ * Begin an event with a payload of n bytes, which follow; any thread.  The lock
+ * is held until the end.
+ */
+uint8_t *cannoli_queue_event(uint32_t type, uint32_t n);
+void cannoli_queue_end(void);
+/* Something else is to be done before the vCPU goes on: cannoli_ram_report. */
+void cannoli_queue_wake(void);
+bool cannoli_queue_pending(void);
+
+#endif

@@ -1,0 +1,109 @@
+/*
+ * Execution tracing into shared memory: events of memory and devices
+ *
+ * Copyright (c) 2026 the cannoli-record authors
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * They happen on any thread, while a vCPU is in the middle of a block or does
+ * not run.  An access of a device ends its block, so events are kept until the
+ * vCPU is about to run the next one, and are in their place then.
+ */
+#include "qemu/osdep.h"
+#include "qemu/thread.h"
+#include "cpu.h"
+#include "memory.h"
+
+typedef struct {
+    uint32_t type, bytes;
+    uint64_t time_ns;
+} Entry; /* its payload follows, padded to 8 bytes */
+
+static GByteArray *queue, *spare;
+static bool pending;
+static QemuMutex lock;
+
+static void __attribute__((constructor)) init_lock(void)
+{
+    qemu_mutex_init(&lock);
+}
+
+bool cannoli_queue_pending(void)
+{
+    return qatomic_read(&pending);
+}
+
+void cannoli_queue_wake(void)
+{
+    CPUState *cpu = current_cpu;
+
+    qatomic_set(&pending, true);
+    if (cannoli_turns_mine() && cpu && cannoli_cpu(cpu)->thread) {
+        qatomic_set(&cpu->neg.icount_decr.u16.high, -1);
+        cannoli_request_exit(cpu);
+    }
+}
+
+uint8_t *cannoli_queue_event(uint32_t type, uint32_t n)
+{
+    Entry entry = { type, n, cannoli_now() };
+    guint at;
+
+    qemu_mutex_lock(&lock);
+    queue = queue ? queue : g_byte_array_new();
+    g_byte_array_append(queue, (void *)&entry, sizeof(entry));
+    at = queue->len;
+    g_byte_array_set_size(queue, at + ROUND_UP(n, 8));
+    return queue->data + at;
+}
+
+void cannoli_queue_end(void)
+{
+    qemu_mutex_unlock(&lock);
+    cannoli_queue_wake();
+}
+
+static GByteArray *take_queue(void)
+{
+    GByteArray *taken;
+
+    qemu_mutex_lock(&lock);
+    taken = queue;
+    queue = spare;
+    spare = NULL;
+    qatomic_set(&pending, false);
+    qemu_mutex_unlock(&lock);
+    return taken;
+}
+
+void cannoli_queue_enter(CPUState *cpu)
+{
+    bool open = cannoli_cpu(cpu)->thread->gate.open;
+    GByteArray *taken;
+
+    if (unlikely(cannoli_ram_changed) && open) {
+        cannoli_ram_report(cpu);
+    }
+    if (likely(!qatomic_read(&pending))) {
+        return;
+    }
+    taken = take_queue();
+    if (open) {
+        for (guint at = 0; taken && at < taken->len;) {
+            const Entry *entry = (void *)(taken->data + at);
+            uint8_t *p =
+                cannoli_event(cpu, entry->type, entry->bytes, entry->time_ns);
+
+            if (p) {
+                memcpy(p, entry + 1, entry->bytes);
+                cannoli_event_end(cpu, entry->bytes);
+            }
+            at += sizeof(*entry) + ROUND_UP(entry->bytes, 8);
+        }
+    }
+    if (taken) {
+        g_byte_array_set_size(taken, 0);
+        qemu_mutex_lock(&lock);
+        spare = taken;
+        qemu_mutex_unlock(&lock);
+    }
+}

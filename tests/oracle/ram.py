@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: MIT
+"""A machine's memory: what it held at first, and each write to it.
+
+memory     each load finds in physical memory what was written there last: in a program, and
+           in two vCPUs that boot Debian's kernel, whose disk and network cards write, too; at
+           the end memory holds what QEMU's monitor saves
+"""
+import json
+import os
+import socket
+import subprocess
+import tempfile
+import time
+
+import common
+import linux
+import machines
+from common import Failure
+
+# Memory that is compared at the end: (begin, end)
+RANGES = {
+    "aarch64-softmmu": [(0x40000000, 0x50000000)],
+    "riscv64-softmmu": [(0x80000000, 0x90000000)],
+    "x86_64-softmmu": [(0, 0xa0000), (0xc0000, 0x10000000)],
+}
+NAMES = {target: ["memory"] for target in RANGES}
+OPTIONS = ("--events", "exec,val,phys,dma,ram,io")
+DRIVERS = {
+    "aarch64-softmmu": "virtio_ring virtio virtio_mmio failover net_failover virtio_net virtio_blk",
+    "x86_64-softmmu": "virtio_ring virtio virtio_pci_modern_dev virtio_pci_legacy_dev virtio_pci "
+                      "failover net_failover virtio_net virtio_blk",
+}
+# What one card sends the other one gets.
+TRAFFIC = """
+for m in %s; do busybox insmod /drivers/$m.ko || echo "no driver $m"; done
+sha256sum /dev/vda
+busybox ifconfig eth0 10.0.0.1 up
+busybox ifconfig eth1 10.0.1.1 up
+busybox ping -c 2 -W 1 10.0.0.2
+busybox dd if=/bin/busybox of=/dev/vda bs=64k 2>/dev/null
+busybox dd if=/dev/vda bs=64k count=4 iflag=direct 2>/dev/null | sha256sum
+cat /proc/net/dev
+"""
+DEVICES = {"aarch64-softmmu": ("device", ""), "x86_64-softmmu": ("pci", ",romfile=")}
+
+
+def drivers(tools, target):
+    """The kernel's modules, as files of the archive."""
+    names = DRIVERS.get(target, "").split()
+    top = os.path.join(os.path.dirname(linux.kernel(tools, target)), "..", "lib", "modules")
+    found = {}
+    for folder, _, files in os.walk(top):
+        for name in files:
+            found[name] = os.path.join(folder, name)
+    for name in names:
+        with open(found[name + ".ko"], "rb") as f:
+            yield "drivers/%s.ko" % name, 0o100644, f.read()
+
+
+def cards(tools, target):
+    if target not in DEVICES:
+        return []
+    disk = os.path.join(tools.work, "disk-%s.img" % target)
+    with open(disk, "wb") as f:
+        f.write(bytes(range(256)) * 4096 * 4)
+    bus, more = DEVICES[target]
+    words = ["-drive", "file=%s,format=raw,if=none,id=d" % disk,
+             "-device", "virtio-blk-%s,drive=d,id=disk" % bus]
+    for i in range(2):
+        words += ["-netdev", "hubport,id=n%d,hubid=0" % i,
+                  "-device", "virtio-net-%s,netdev=n%d,id=card%d%s" % (bus, i, i, more)]
+    return words
+
+
+class Monitor:
+    """QEMU's monitor (QMP), at a socket."""
+
+    def __init__(self, path, process):
+        self.socket = socket.socket(socket.AF_UNIX)
+        end = time.monotonic() + common.PATIENCE
+        while True:
+            try:
+                self.socket.connect(path)
+                break
+            except OSError:
+                if process.poll() is not None or time.monotonic() > end:
+                    raise Failure("no monitor") from None
+                time.sleep(0.1)
+        self.file = self.socket.makefile("rw")
+        self.file.readline()
+        self.call("qmp_capabilities")
+
+    def read(self, key):
+        while True:
+            line = self.file.readline()
+            if not line:
+                raise Failure("the monitor has ended")
+            answer = json.loads(line)
+            if "error" in answer:
+                raise Failure(str(answer["error"]))
+            if key in answer:
+                return answer
+
+    def call(self, name, **arguments):
+        self.file.write(json.dumps({"execute": name, "arguments": arguments}) + "\n")
+        self.file.flush()
+        return self.read("return")
+
+    def wait(self, event):
+        while self.read("event")["event"] != event:
+            pass
+
+
+def boot(tools, target):
+    """Boots a kernel up to its end; returns the trace and what memory holds then."""
+    trace = os.path.join(tools.work, "ram-%s.ctr" % target)
+    path = os.path.join(tempfile.mkdtemp(dir=tools.work), "qmp")
+    init = linux.INIT
+    if target in DRIVERS:
+        init = init.replace("echo \"end\"", TRAFFIC % DRIVERS[target] + "echo \"end\"")
+    command = linux.command(tools, target, machines.CLOCK, "quiet", init=init,
+                            files=drivers(tools, target))
+    command += ["-no-shutdown", "-qmp", "unix:%s,server=on,wait=off" % path,
+                *cards(tools, target)]
+    images = []
+    with tempfile.TemporaryFile() as out:
+        recorder = subprocess.Popen([tools.program("cannoli-record"), "-q", "-o", trace, *OPTIONS,
+                                     "--", *command], stdin=subprocess.DEVNULL, stdout=out,
+                                    stderr=subprocess.STDOUT)
+        try:
+            monitor = Monitor(path, recorder)
+            monitor.wait("SHUTDOWN")
+            for begin, end in RANGES[target]:
+                image = os.path.join(tools.work, "ram-%s-%x.img" % (target, begin))
+                monitor.call("pmemsave", val=begin, size=end - begin, filename=image)
+                images.append((begin, image))
+            monitor.call("quit")
+            recorder.wait(timeout=common.PATIENCE)
+        finally:
+            recorder.terminate()
+            recorder.wait()
+        out.seek(0)
+        console = out.read()
+    if recorder.returncode or b"end\r\n" not in console or b"no driver" in console:
+        raise Failure("status %d: %r" % (recorder.returncode, console[-600:]))
+    return trace, images
+
+
+def follow(tools, trace, *options):
+    done = subprocess.run([tools.physical, *options, trace], capture_output=True, text=True,
+                          timeout=common.PATIENCE)
+    if done.returncode:
+        raise Failure(done.stdout.strip() or done.stderr.strip())
+    return done.stdout.strip()
+
+
+def memory(tools, target, full):
+    """Two of the kernels take a minute each: they are booted in the full run."""
+    several = target == "aarch64-softmmu"
+    trace, _, _ = machines.record(tools, target, OPTIONS, ["-smp", "4"] if several else [])
+    said = follow(tools, trace)
+    common.drop_file(trace)
+    if not (full or several):
+        return said
+    trace, images = boot(tools, target)
+    options = [word for begin, image in images for word in ("--image", "%#x:%s" % (begin, image))]
+    said += "; kernel: " + follow(tools, trace, *options)
+    common.drop_file(trace)
+    for _, image in images:
+        common.drop_file(image)
+    return said
+
+
+RUN = {"memory": memory}
