@@ -18,10 +18,8 @@ struct writing {
     struct ctr_writer *w;
     struct ctr_encoder *enc;
     struct ctr_packed *packed;
-    struct ctr_physmap **physmap; /* of each thread; NULL: none yet */
-    unsigned addr_bytes;
+    const struct ctr_meta *meta;
     int level;
-    bool phys; /* CTR_EVENTS_PHYS */
     struct ring_fold fold;
     uint32_t nproc, nthread;
     uint32_t *proc, *thread; /* their numbers in the file, or NOT_THERE */
@@ -112,8 +110,7 @@ static int choose(struct writing *x)
     x->proc = malloc(((size_t)x->nproc + 1) * sizeof(*x->proc));
     x->thread = malloc(((size_t)x->nthread + 1) * sizeof(*x->thread));
     x->first = malloc(((size_t)x->nthread + 1) * sizeof(*x->first));
-    x->physmap = calloc((size_t)x->nthread + 1, sizeof(struct ctr_physmap *));
-    if (!x->physmap || !x->has_past || !x->proc || !x->thread || !x->first) {
+    if (!x->has_past || !x->proc || !x->thread || !x->first) {
         return -CTR_E_NOMEM;
     }
     for (size_t i = 0; i < x->fold.n; i++) {
@@ -253,23 +250,6 @@ static int64_t write_events(struct writing *x, const struct ring_kept *k, size_t
     return err ? err : (int64_t)n;
 }
 
-/* What is known of a thread's physical pages; NULL: no memory. */
-static struct ctr_physmap *physmap_of(struct writing *x, uint32_t thread)
-{
-    if (!x->physmap[thread] &&
-        ctr_physmap_new(&x->physmap[thread], x->addr_bytes, x->level)) {
-        return NULL;
-    }
-    return x->physmap[thread];
-}
-
-static int learn_pages(struct writing *x, uint32_t thread)
-{
-    struct ctr_physmap *map = physmap_of(x, thread);
-
-    return map ? ctr_physmap_learn(map, x->packed) : -CTR_E_NOMEM;
-}
-
 int ring_learn_pages(const struct ring *r, uint32_t thread, struct ctr_physmap *map)
 {
     const struct ring_state *s = ring_state(r);
@@ -289,33 +269,29 @@ int ring_learn_pages(const struct ring *r, uint32_t thread, struct ctr_physmap *
     return err;
 }
 
-static int apply_pages(struct writing *x, uint32_t thread)
-{
-    struct ctr_physmap *map = physmap_of(x, thread);
-
-    return map ? ctr_physmap_apply(map, x->packed, NULL) : -CTR_E_NOMEM;
-}
-
 /* What a thread of a killed process had not handed over. */
 static int write_tail(struct writing *x, const struct ring_tail *t)
 {
     struct ctr_segment seg = t->seg;
+    struct ctr_physmap *map = NULL;
     unsigned taken = 0;
+    int err = 0;
 
-    while (!taken) {
-        int err = ctr_encoder_run_some(x->enc, &seg, 1, &taken, x->packed, NULL);
-
-        if (!err && x->phys) {
-            err = apply_pages(x, t->thread);
+    if (x->meta->events & CTR_EVENTS_PHYS) {
+        err = ctr_physmap_new(&map, x->meta->addr_bits / 8u, x->level);
+        err = err ? err : ring_learn_pages(x->r, t->thread, map);
+    }
+    while (!err && !taken) {
+        err = ctr_encoder_run_some(x->enc, &seg, 1, &taken, x->packed, NULL);
+        if (!err && map) {
+            err = ctr_physmap_apply(map, x->packed, NULL);
         }
         if (!err) {
             err = ctr_writer_chunk(x->w, x->thread[t->thread], x->packed, x->diag);
         }
-        if (err) {
-            return err;
-        }
     }
-    return 0;
+    ctr_physmap_free(map);
+    return err;
 }
 
 static int write_chunks(struct writing *x)
@@ -332,9 +308,6 @@ static int write_chunks(struct writing *x)
         const struct ring_chunk *c = ring_at(x->r, at);
         int err = ctr_packed_load(x->packed, c + 1, c->packed_bytes);
 
-        if (!err && x->phys && x->n_tails) {
-            err = learn_pages(x, c->thread);
-        }
         if (!err) {
             err = ctr_writer_chunk(x->w, x->thread[c->thread], x->packed, x->diag);
         }
@@ -353,13 +326,12 @@ static int write_chunks(struct writing *x)
     return 0;
 }
 
-static int write_all(struct writing *x, int fd, struct ctr_dict *dict,
-                     const struct ctr_meta *meta, int level)
+static int write_all(struct writing *x, int fd, struct ctr_dict *dict)
 {
-    int err = ctr_writer_new(&x->w, fd, dict, meta, level, x->diag);
+    int err = ctr_writer_new(&x->w, fd, dict, x->meta, x->level, x->diag);
 
     if (!err) {
-        err = ctr_encoder_new(&x->enc, dict, meta->addr_bits / 8, level);
+        err = ctr_encoder_new(&x->enc, dict, x->meta->addr_bits / 8, x->level);
     }
     if (!err) {
         err = ctr_packed_new(&x->packed);
@@ -387,16 +359,18 @@ int ring_write(const struct ring *r, int fd, struct ctr_dict *dict, int level,
                const struct ring_tail *tails, uint32_t n_tails,
                struct ctr_writer_stats *stats, struct ctr_diag *diag)
 {
+    struct ctr_meta meta;
     struct writing x = {.r = r,
                         .state = ring_state(r),
                         .nproc = __atomic_load_n(&r->image->nproc, __ATOMIC_ACQUIRE),
                         .nthread = __atomic_load_n(&r->image->nthread, __ATOMIC_ACQUIRE),
+                        .meta = &meta,
+                        .level = level,
                         .tails = tails,
                         .n_tails = n_tails,
                         .killed = !dict,
                         .diag = diag};
     struct ctr_dict *own = NULL;
-    struct ctr_meta meta;
     const char **argv = get_meta(r, &meta);
     int err = argv ? ring_fold_make(&x.fold, r, diag) : -CTR_E_NOMEM;
 
@@ -412,18 +386,11 @@ int ring_write(const struct ring *r, int fd, struct ctr_dict *dict, int level,
         meta.dropped_insns = x.state->numbers.dropped_insns;
         meta.dropped_loads = x.state->numbers.dropped_loads;
         meta.dropped_stores = x.state->numbers.dropped_stores;
-        x.phys = meta.events & CTR_EVENTS_PHYS;
-        x.level = level;
-        x.addr_bytes = meta.addr_bits / 8u;
-        err = write_all(&x, fd, dict ? dict : own, &meta, level);
+        err = write_all(&x, fd, dict ? dict : own);
     }
     if (x.w) {
         ctr_writer_stats(x.w, stats);
     }
-    for (uint32_t i = 0; x.physmap && i < x.nthread; i++) {
-        ctr_physmap_free(x.physmap[i]);
-    }
-    free(x.physmap);
     ctr_packed_free(x.packed);
     ctr_encoder_free(x.enc);
     ctr_writer_free(x.w);
