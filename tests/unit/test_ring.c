@@ -16,6 +16,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 #include "siderec.h"
+#include "support.h"
 #include "ctr_write.h"
 #include "random.h"
 #include "ring.h"
@@ -666,12 +667,90 @@ static void test_generated(void **st)
     both_end(&b);
 }
 
+/* A thread's chunks but the last, of one segment each, which is its tail. */
+static void keep_pages(struct ring *ring, struct ctr_encoder *enc,
+                       const struct ctr_segment *seg, unsigned n, uint32_t thread)
+{
+    const struct ring_events events = {0};
+    struct ctr_packed *packed;
+    struct ctr_physmap *map;
+    assert_int_equal(ctr_packed_new(&packed), 0);
+    assert_int_equal(ctr_physmap_new(&map, 8, 1), 0);
+    for (unsigned i = 0; i + 1 < n; i++) {
+        assert_int_equal(ctr_encoder_run(enc, &seg[i], 1, packed, NULL), 0);
+        assert_int_equal(ctr_physmap_apply(map, packed, NULL), 0);
+        assert_int_equal(ring_chunk(ring, thread, packed, seg[i].start_ns, seg[i].end_ns,
+                                    &events, &nowhere, NULL),
+                         0);
+    }
+    ctr_physmap_free(map);
+    ctr_packed_free(packed);
+}
+
+/* Tails use the physical pages that their threads' chunks in the ring have recorded. */
+static void test_pages_of_tails(void **st)
+{
+    (void)st;
+    for (unsigned seed = 1; seed <= 20; seed++) {
+        const struct ctr_meta machine = {.target = "x",
+                                         .qemu_version = "y",
+                                         .recorder = "z",
+                                         .events = CTR_EVENTS_EXEC | CTR_EVENTS_MEM |
+                                                   CTR_EVENTS_PHYS,
+                                         .addr_bits = 64};
+        const struct ctr_replay_opts opts = {.workers = 1, .phys = 1};
+        struct recording r = {.nthread = 3};
+        struct ring_tail tails[3];
+        struct ctr_segment *seg[3];
+        struct ctr_writer_stats stats;
+        struct ctr_encoder *enc;
+        struct ctr_dict *dict;
+        struct ctr_trace *tr;
+        struct events got;
+        struct ring *ring;
+        uint32_t index;
+        int fd = memfd_create("tails", MFD_CLOEXEC);
+        assert_int_equal(ctr_dict_new(&dict, machine.events), 0);
+        assert_int_equal(ctr_encoder_new(&enc, dict, 8, 1), 0);
+        assert_int_equal(ring_new(&ring, 8 << 20), 0);
+        assert_int_equal(ring_begin(ring, &machine, dict, NULL), 0);
+        assert_int_equal(ring_process(ring, 100, 1, 0, 0, 1, &index, NULL), 0);
+        sim_init(&r.sim, seed, 10, 8, machine.events,
+                 SIM_PHYS | SIM_TINY | SIM_GROUPS | SIM_EXTRAS | SIM_DERIVED);
+        sim_fill_dict(&r.sim, dict);
+        for (unsigned i = 0; i < r.nthread; i++) {
+            struct sim_thread *t = &r.thread[i];
+            assert_int_equal(ring_thread(ring, 0, 100 + (int)i, 0, 0, 0, 0, &index, NULL),
+                             0);
+            sim_thread_run(&r.sim, t, 100);
+            seg[i] = sim_segments(t);
+            keep_pages(ring, enc, seg[i], t->n_seg, i);
+            tails[i] = (struct ring_tail){.thread = i, .seg = seg[i][t->n_seg - 1]};
+        }
+        assert_int_equal(ring_write(ring, fd, dict, 1, tails, 3, &stats, NULL), 0);
+        assert_int_equal(ctr_open_fd(&tr, fd, 0, NULL), 0);
+        assert_int_equal(read_events(tr, &opts, &got, NULL), 0);
+        check_events(&r, &got);
+        events_free(&got);
+        ctr_close(tr);
+        for (unsigned i = 0; i < r.nthread; i++) {
+            sim_thread_fini(&r.thread[i]);
+            free(seg[i]);
+        }
+        sim_fini(&r.sim);
+        ring_free(ring);
+        ctr_encoder_free(enc);
+        ctr_dict_free(dict);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_random),    cmocka_unit_test(test_long),
-        cmocka_unit_test(test_sleepers),  cmocka_unit_test(test_ended),
-        cmocka_unit_test(test_too_large), cmocka_unit_test(test_generated),
+        cmocka_unit_test(test_random),         cmocka_unit_test(test_long),
+        cmocka_unit_test(test_sleepers),       cmocka_unit_test(test_ended),
+        cmocka_unit_test(test_too_large),      cmocka_unit_test(test_generated),
+        cmocka_unit_test(test_pages_of_tails),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
