@@ -55,6 +55,8 @@ void cannoli_ram_report(CPUState *cpu);
  */
 uint8_t *cannoli_queue_event(uint32_t type, uint32_t n);
 void cannoli_queue_end(void);
+/* Forget those of this type. */
+void cannoli_queue_drop(uint32_t type);
 /* Something else is to be done before the vCPU goes on: cannoli_ram_report. */
 void cannoli_queue_wake(void);
 bool cannoli_queue_pending(void);

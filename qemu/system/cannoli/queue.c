@@ -16,7 +16,7 @@
 typedef struct {
     uint32_t type, bytes;
     uint64_t time_ns;
-} Entry; /* its payload follows, padded to 8 bytes */
+} Entry; /* its payload follows, padded to 8 bytes; type 0: it was dropped */
 
 static GByteArray *queue, *spare;
 static bool pending;
@@ -62,6 +62,20 @@ void cannoli_queue_end(void)
     cannoli_queue_wake();
 }
 
+void cannoli_queue_drop(uint32_t type)
+{
+    qemu_mutex_lock(&lock);
+    for (guint at = 0; queue && at < queue->len;) {
+        Entry *entry = (void *)(queue->data + at);
+
+        if (entry->type == type) {
+            entry->type = 0;
+        }
+        at += sizeof(*entry) + ROUND_UP(entry->bytes, 8);
+    }
+    qemu_mutex_unlock(&lock);
+}
+
 static GByteArray *take_queue(void)
 {
     GByteArray *taken;
@@ -90,9 +104,12 @@ void cannoli_queue_enter(CPUState *cpu)
     if (open) {
         for (guint at = 0; taken && at < taken->len;) {
             const Entry *entry = (void *)(taken->data + at);
-            uint8_t *p =
-                cannoli_event(cpu, entry->type, entry->bytes, entry->time_ns);
+            uint8_t *p = NULL;
 
+            if (entry->type) {
+                p = cannoli_event(cpu, entry->type, entry->bytes,
+                                  entry->time_ns);
+            }
             if (p) {
                 memcpy(p, entry + 1, entry->bytes);
                 cannoli_event_end(cpu, entry->bytes);

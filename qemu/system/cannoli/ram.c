@@ -151,6 +151,8 @@ const CannoliIORange *cannoli_io_find(const MemoryRegion *mr, uint64_t offset)
 void cannoli_ram_anew(void)
 {
     if (mapped) {
+        /* The reset before it has written to what is void now. */
+        cannoli_queue_drop(CTR_EVENT_DMA);
         anew = true;
         changed();
     }
