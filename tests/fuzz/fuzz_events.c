@@ -181,7 +181,7 @@ static void random_event(uint64_t *rng, struct evenc *e, unsigned i)
     case 13:
         type = CTR_EVENT_RAM;
         put_u32(&p, i % 2 ? CTR_RAM_BYTES : 1 + random_below(rng, CTR_RAM_ANEW));
-        put_u32(&p, random_below(rng, 256));
+        put_u32(&p, random_below(rng, le32(p.p) == CTR_RAM_MAP ? CTR_RAM_ROM + 1 : 256));
         put_u64(&p, page);
         for (unsigned k = 0; k < 3; k++) {
             put_u64(&p, page * random_below(rng, 9));

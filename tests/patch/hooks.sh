@@ -41,7 +41,7 @@ done
 grep -ohE '^\+ *(cannoli_[a-z0-9_]+|CANNOLI_[A-Z_]+)' "$PATCH" | tr -d '+ ' | sort -u >"$TMP/called"
 sed -sn '/^#else \/\* CONFIG_CANNOLI \*\//,$s/^#define \([A-Za-z0-9_]*\).*/\1/p' \
     qemu/include/exec/cannoli.h qemu/linux-user/cannoli/hooks.h \
-    qemu/system/cannoli/hooks.h | sort -u >"$TMP/defined"
+    qemu/system/cannoli/hooks.h qemu/system/cannoli/devices.h | sort -u >"$TMP/defined"
 comm -23 "$TMP/called" "$TMP/defined" >"$TMP/missing"
 [ ! -s "$TMP/missing" ] || complain "not defined when off: $(xargs <"$TMP/missing")"
 comm -13 "$TMP/called" "$TMP/defined" >"$TMP/unused"

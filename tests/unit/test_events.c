@@ -71,7 +71,7 @@ static void random_ram(struct payload *p)
     const uint32_t op = 1 + below(CTR_RAM_ANEW);
     const uint32_t n = op == CTR_RAM_BYTES ? below(5) ? below(20) : below(4096) : 0;
     put_u32(p, op);
-    put_u32(p, below(256));
+    put_u32(p, below(op == CTR_RAM_MAP ? CTR_RAM_ROM + 1 : 256));
     put_u64(p, n + below(3));
     for (unsigned i = 0; i < 3; i++) {
         put_u64(p, number());
@@ -845,7 +845,10 @@ static void test_parse_memory(void **unused)
     }
     put32(p.p + p.n - 8, 0);
     p.n -= 4;
+    put32(p.p + 4, CTR_RAM_ROM);
     refused_u32(e.type, &p, 0, CTR_RAM_MAP, CTR_RAM_ANEW);
+    put32(p.p, CTR_RAM_MAP);
+    refused_u32(e.type, &p, 4, 0, CTR_RAM_ROM);
 
     p.n = 0;
     put_u32(&p, CTR_DMA_WALK);
