@@ -157,7 +157,7 @@ void cannoli_walk_wrote(const void *host, unsigned size)
     }
 }
 
-bool cannoli_walk_set(void *host, uint32_t old, uint32_t new)
+bool cannoli_ad_set(void *host, uint32_t old, uint32_t new)
 {
     bool done = qatomic_cmpxchg((uint32_t *)host, old, new) == old;
 

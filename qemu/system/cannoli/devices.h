@@ -52,8 +52,8 @@ void cannoli_writer_restore(CannoliWriter *before);
 void cannoli_ram_written(struct MemoryRegion *mr, uint64_t offset,
                          uint64_t size);
 void cannoli_walk_wrote(const void *host, unsigned size);
-/* The compare-and-swap of one; false: it has failed. */
-bool cannoli_walk_set(void *host, uint32_t old, uint32_t new);
+/* The compare-and-swap by which x86 sets such bits; false: it has failed. */
+bool cannoli_ad_set(void *host, uint32_t old, uint32_t new);
 
 /*
  * A device's register: it was read, with this value, or not; this value will be
