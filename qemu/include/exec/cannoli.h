@@ -67,6 +67,7 @@ typedef struct CannoliCPU {
     bool fault;
     bool walked; /* a walk over page tables has written, see phys.c */
     bool partial;
+    bool was_reset; /* since system/cannoli/power.c looked last */
     /* Where indirect jumps went, see accel/tcg/cannoli/jump.c */
     struct CannoliJump *jumps;
     /* Where to go if guest memory vanishes while it is read */
@@ -84,8 +85,7 @@ typedef struct CannoliCPU {
     /* With CF_CANNOLI_TREE: the call that began the tree */
     uint64_t tree_sp, tree_return;
     bool parent_paused;
-    bool in_code;   /* a block that counts is running */
-    bool was_reset; /* since system/cannoli/power.c looked last */
+    bool in_code; /* a block that counts is running */
     /* What its last instruction did, for system/cannoli/interrupt.c */
     uint16_t transition;
     /*
