@@ -232,6 +232,11 @@ bool os_print_own(struct os_printer *p, const struct ctr_os_event *e);
 bool os_print_machine(struct os_printer *p, const struct ctr_os_event *e);
 bool os_print_memory(struct os_printer *p, const struct ctr_os_event *e);
 
+/* CTR_DMA_* as JSON has it. */
+const char *dump_dma_source(uint32_t source);
+/* The member `data' of an object, after another one: bytes in hexadecimal. */
+bool os_put_data(struct os_printer *p, const uint8_t *data, uint32_t n);
+
 /* Begins the line or object of an event. */
 bool os_put_start(struct os_printer *p, const char *kind, const struct ctr_os_event *e);
 

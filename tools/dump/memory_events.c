@@ -22,17 +22,6 @@ static bool put_name_json(struct textbuf *b, const char *member, const struct ct
            (textbuf_printf(b, ",\"%s\":", member) && textbuf_json_string(b, s->p, s->n));
 }
 
-static bool put_data_json(struct textbuf *b, const uint8_t *data, uint32_t n)
-{
-    char *at;
-
-    if (!textbuf_printf(b, ",\"data\":\"") || !(at = textbuf_reserve(b, 2 * (size_t)n))) {
-        return false;
-    }
-    textbuf_commit(b, fmt_bytes(at, data, n));
-    return textbuf_printf(b, "\"");
-}
-
 /* ": 00 11 ..." */
 static bool put_data(struct os_printer *p, const uint8_t *data, uint32_t n)
 {
@@ -66,8 +55,7 @@ static bool print_ram_json(struct os_printer *p, const struct ctr_ram *r)
              textbuf_printf(b, ",\"offset\":\"0x%" PRIx64 "\"%s", r->offset,
                             r->fill == CTR_RAM_ROM ? ",\"rom\":true" : "");
     } else if (ok && r->op == CTR_RAM_BYTES) {
-        ok =
-            textbuf_printf(b, ",\"fill\":%u", r->fill) && put_data_json(b, r->data, r->n);
+        ok = textbuf_printf(b, ",\"fill\":%u", r->fill) && os_put_data(p, r->data, r->n);
     } else if (ok && r->op == CTR_RAM_SAME) {
         ok = textbuf_printf(b, ",\"from\":\"0x%" PRIx64 "\"", r->from);
     }
@@ -117,31 +105,38 @@ static bool print_ram(struct os_printer *p, const struct ctr_os_event *e,
 
 /* --------------------------------------------------------------------- DMA */
 
+const char *dump_dma_source(uint32_t source)
+{
+    static const char *const names[] = {[CTR_DMA_DEVICE] = "device",
+                                        [CTR_DMA_WALK] = "walk",
+                                        [CTR_DMA_CPU] = "processor",
+                                        [CTR_DMA_HOST] = "host"};
+
+    return names[source];
+}
+
 static bool print_dma(struct os_printer *p, const struct ctr_os_event *e,
                       const struct ctr_dma *d)
 {
-    static const struct {
-        const char *name, *text;
-    } sources[] = {
-        [CTR_DMA_DEVICE] = {"device", "a device"},
-        [CTR_DMA_WALK] = {"walk", "walk"},
-        [CTR_DMA_CPU] = {"processor", "processor"},
-        [CTR_DMA_HOST] = {"host", "QEMU"},
-    };
+    static const char *const names[] = {[CTR_DMA_DEVICE] = "a device",
+                                        [CTR_DMA_WALK] = "walk",
+                                        [CTR_DMA_CPU] = "processor",
+                                        [CTR_DMA_HOST] = "QEMU"};
     struct textbuf *b = &p->out;
     bool ok = os_put_start(p, "dma", e);
 
     if (!ok || p->opt->json) {
-        return ok && textbuf_printf(b, ",\"source\":\"%s\"", sources[d->source].name) &&
+        return ok &&
+               textbuf_printf(b, ",\"source\":\"%s\"", dump_dma_source(d->source)) &&
                put_name_json(b, "device", &d->device) &&
                textbuf_printf(b, ",\"addr\":\"0x%" PRIx64 "\",\"size\":%" PRIu64, d->addr,
                               d->size) &&
-               (!d->n || put_data_json(b, d->data, d->n)) && textbuf_printf(b, "}\n");
+               (!d->n || os_put_data(p, d->data, d->n)) && textbuf_printf(b, "}\n");
     }
     return textbuf_printf(b, "+++ ") &&
            (d->source == CTR_DMA_DEVICE && d->device.n
                 ? put_name(b, &d->device)
-                : textbuf_printf(b, "%s", sources[d->source].text)) &&
+                : textbuf_printf(b, "%s", names[d->source])) &&
            textbuf_printf(b, " writes %" PRIu64 " bytes to @0x%" PRIx64, d->size,
                           d->addr) &&
            put_data(p, d->data, d->n) && textbuf_printf(b, " +++\n");

@@ -75,18 +75,11 @@ static bool collect_memory(struct os_printer *p, const char *raw, size_t len, si
 
 static bool put_memory_json(struct os_printer *p, const struct syscall_mem *m)
 {
-    char *at;
-
-    if (!textbuf_printf(&p->out,
-                        "\"op\":\"%s\",\"addr\":\"0x%" PRIx64 "\",\"size\":%" PRIu64
-                        "%s,\"data\":\"",
-                        m->write ? "write" : "read", m->addr, m->size,
-                        m->string ? ",\"string\":true" : "") ||
-        !(at = textbuf_reserve(&p->out, 2 * (size_t)m->n + 1))) {
-        return false;
-    }
-    textbuf_commit(&p->out, fmt_bytes(at, m->data, m->n));
-    return textbuf_printf(&p->out, "\"");
+    return textbuf_printf(
+               &p->out, "\"op\":\"%s\",\"addr\":\"0x%" PRIx64 "\",\"size\":%" PRIu64 "%s",
+               m->write ? "write" : "read", m->addr, m->size,
+               m->string ? ",\"string\":true" : "") &&
+           os_put_data(p, m->data, m->n);
 }
 
 static bool put_call_json(struct os_printer *p, const struct syscall_call *c, uint32_t nr,

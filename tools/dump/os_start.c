@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How a line about the system begins, and words that several kinds of lines have. */
+/* How a line about the system begins, the bytes of one, words that several kinds have. */
 #include "dump.h"
 #include "input/machine.h"
 
@@ -76,4 +76,16 @@ bool os_put_start(struct os_printer *p, const char *kind, const struct ctr_os_ev
         ok = textbuf_printf(&p->out, "[%.6f] ", seconds_of(&p->info, e->time_ns));
     }
     return ok;
+}
+
+bool os_put_data(struct os_printer *p, const uint8_t *data, uint32_t n)
+{
+    char *at;
+
+    if (!textbuf_printf(&p->out, ",\"data\":\"") ||
+        !(at = textbuf_reserve(&p->out, 2 * (size_t)n + 1))) {
+        return false;
+    }
+    textbuf_commit(&p->out, fmt_bytes(at, data, n));
+    return textbuf_printf(&p->out, "\"");
 }

@@ -10,22 +10,13 @@
 #include "cannoli/events.h"
 #include "common/array.h"
 #include "guest/guest.h"
-
-/* Rows of a table that text shows. */
-#define TEXT_ROWS 16u
+#include "rows.h"
 
 struct row {
+    struct row_key id; /* of `key' */
     uint64_t key;
     uint64_t count;
     char name[GUEST_INTERRUPT_MAX];
-};
-
-/* Rows by key; `index' is a hash table of numbers of rows from 1, 0: free. */
-struct table {
-    struct row *row;
-    size_t n, cap;
-    uint32_t *index;
-    size_t size; /* a power of two, or 0 */
 };
 
 /* The address space of a thread; all 0 at first. */
@@ -37,7 +28,7 @@ struct context {
 
 struct machine_facts {
     struct guest guest;
-    struct table interrupts, spaces, ids;
+    struct rows interrupts, spaces, ids;
     struct context *context; /* by index of the thread */
     size_t nr_contexts;
     uint64_t exceptions, returns;
@@ -51,6 +42,9 @@ struct machine_facts *machine_facts_new(const struct ctr_info *info)
 
     if (f) {
         guest_init(&f->guest, info);
+        f->interrupts.row_bytes = sizeof(struct row);
+        f->spaces.row_bytes = sizeof(struct row);
+        f->ids.row_bytes = sizeof(struct row);
         f->has_int = info->events & CTR_HAS_INT;
         f->has_ctx = info->events & CTR_HAS_CTX;
         f->has_pwr = info->events & CTR_HAS_PWR;
@@ -58,18 +52,12 @@ struct machine_facts *machine_facts_new(const struct ctr_info *info)
     return f;
 }
 
-static void free_table(struct table *t)
-{
-    free(t->row);
-    free(t->index);
-}
-
 void machine_facts_free(struct machine_facts *f)
 {
     if (f) {
-        free_table(&f->interrupts);
-        free_table(&f->spaces);
-        free_table(&f->ids);
+        rows_free(&f->interrupts);
+        rows_free(&f->spaces);
+        rows_free(&f->ids);
         free(f->context);
         free(f);
     }
@@ -77,52 +65,20 @@ void machine_facts_free(struct machine_facts *f)
 
 /* ------------------------------------------------------------------- tables */
 
-static uint32_t *place_of(const struct table *t, uint64_t key)
+static struct row *row_at(const struct rows *t, size_t i)
 {
-    size_t i = (size_t)((key * 0x9e3779b97f4a7c15ull) >> 32);
-
-    for (;; i++) {
-        uint32_t *p = &t->index[i & (t->size - 1)];
-        if (!*p || t->row[*p - 1].key == key) {
-            return p;
-        }
-    }
-}
-
-static bool grow(struct table *t)
-{
-    size_t size = t->size ? 2 * t->size : 64;
-    uint32_t *index = calloc(size, sizeof(*index));
-
-    if (!index) {
-        return false;
-    }
-    free(t->index);
-    t->index = index;
-    t->size = size;
-    for (size_t i = 0; i < t->n; i++) {
-        *place_of(t, t->row[i].key) = (uint32_t)i + 1;
-    }
-    return true;
+    return (struct row *)t->row + i;
 }
 
 /* The row of a key, a new one without a name; NULL: no memory. */
-static struct row *row_of(struct table *t, uint64_t key)
+static struct row *row_of(struct rows *t, uint64_t key)
 {
-    uint32_t *place;
+    struct row *row = rows_get(t, &key, sizeof(key));
 
-    if (2 * t->n >= t->size && !grow(t)) {
-        return NULL;
+    if (row) {
+        row->key = key;
     }
-    place = place_of(t, key);
-    if (!*place) {
-        if (!array_reserve_zeroed(&t->row, &t->cap, t->n + 1, sizeof(*t->row))) {
-            return NULL;
-        }
-        t->row[t->n++].key = key;
-        *place = (uint32_t)t->n;
-    }
-    return &t->row[*place - 1];
+    return row;
 }
 
 static int by_count(const void *a, const void *b)
@@ -159,7 +115,7 @@ int machine_take(struct ctr_job *job, const struct ctr_os_event *e)
 
 static bool count_interrupt(struct machine_facts *f, const struct ctr_interrupt *i)
 {
-    struct table *t = &f->interrupts;
+    struct rows *t = &f->interrupts;
     struct row *row = row_of(t, (uint64_t)i->flags << 32 | i->number);
     char buf[GUEST_INTERRUPT_MAX];
 
@@ -261,28 +217,21 @@ static int by_name(const void *a, const void *b)
 }
 
 /* Rows of one name become one. */
-static void join_names(struct table *t)
+static void join_names(struct rows *t)
 {
     size_t n = 0;
 
-    if (t->n) {
-        qsort(t->row, t->n, sizeof(*t->row), by_name);
-    }
+    rows_sort(t, by_name);
     for (size_t i = 0; i < t->n; i++) {
-        if (n && !strcmp(t->row[n - 1].name, t->row[i].name)) {
-            t->row[n - 1].count += t->row[i].count;
+        struct row *last = n ? row_at(t, n - 1) : NULL, *r = row_at(t, i);
+        if (last && !strcmp(last->name, r->name)) {
+            last->count += r->count;
+            free(r->id.bytes);
         } else {
-            t->row[n++] = t->row[i];
+            *row_at(t, n++) = *r;
         }
     }
     t->n = n;
-}
-
-static void sort(struct table *t)
-{
-    if (t->n) {
-        qsort(t->row, t->n, sizeof(*t->row), by_count);
-    }
 }
 
 bool machine_facts_end(struct machine_facts *f, const struct ctr_trace *tr)
@@ -296,51 +245,45 @@ bool machine_facts_end(struct machine_facts *f, const struct ctr_trace *tr)
         }
     }
     join_names(&f->interrupts);
-    sort(&f->interrupts);
-    sort(&f->spaces);
-    sort(&f->ids);
+    rows_sort(&f->interrupts, by_count);
+    rows_sort(&f->spaces, by_count);
+    rows_sort(&f->ids, by_count);
     return true;
 }
 
 /* ------------------------------------------------------------------- output */
 
-static bool more_text(struct textbuf *b, const struct table *t)
-{
-    return t->n <= TEXT_ROWS ||
-           textbuf_printf(b, "  and %zu more (--json)\n", t->n - TEXT_ROWS);
-}
-
-static bool instructions_text(struct textbuf *b, const struct table *t, const char *what,
+static bool instructions_text(struct textbuf *b, const struct rows *t, const char *what,
                               const char *form)
 {
     bool ok = textbuf_printf(b, "%-13s %zu\n", what, t->n);
 
-    for (size_t i = 0; ok && i < t->n && i < TEXT_ROWS; i++) {
-        ok = textbuf_printf(b, form, t->row[i].key) &&
-             textbuf_printf(b, "  %" PRIu64 " instructions\n", t->row[i].count);
+    for (size_t i = 0; ok && i < t->n && i < ROWS_TEXT; i++) {
+        ok = textbuf_printf(b, form, row_at(t, i)->key) &&
+             textbuf_printf(b, "  %" PRIu64 " instructions\n", row_at(t, i)->count);
     }
-    return ok && more_text(b, t);
+    return ok && rows_more_text(b, t);
 }
 
 /* Of all machines only arm's have an id. */
 static bool has_ids(const struct machine_facts *f)
 {
-    return f->ids.n > 1 || (f->ids.n && f->ids.row[0].key);
+    return f->ids.n > 1 || (f->ids.n && row_at(&f->ids, 0)->key);
 }
 
 bool machine_facts_text(struct textbuf *b, const struct machine_facts *f)
 {
-    const struct table *t = &f->interrupts;
+    const struct rows *t = &f->interrupts;
     bool ok = true;
 
     if (f->has_int) {
         ok = textbuf_printf(b, "exceptions    %" PRIu64 ", %" PRIu64 " returns\n",
                             f->exceptions, f->returns);
-        for (size_t i = 0; ok && i < t->n && i < TEXT_ROWS; i++) {
-            ok = textbuf_printf(b, "  %10" PRIu64 "  %s\n", t->row[i].count,
-                                t->row[i].name);
+        for (size_t i = 0; ok && i < t->n && i < ROWS_TEXT; i++) {
+            ok = textbuf_printf(b, "  %10" PRIu64 "  %s\n", row_at(t, i)->count,
+                                row_at(t, i)->name);
         }
-        ok = ok && more_text(b, t);
+        ok = ok && rows_more_text(b, t);
     }
     if (ok && f->has_ctx) {
         ok = instructions_text(b, &f->spaces, "page tables", "  0x%" PRIx64) &&
@@ -355,30 +298,30 @@ bool machine_facts_text(struct textbuf *b, const struct machine_facts *f)
     return ok;
 }
 
-static bool instructions_json(struct textbuf *b, const struct table *t, const char *what,
+static bool instructions_json(struct textbuf *b, const struct rows *t, const char *what,
                               const char *form)
 {
     bool ok = textbuf_printf(b, ",\"%s\":[", what);
 
     for (size_t i = 0; ok && i < t->n; i++) {
         ok = textbuf_printf(b, i ? ",{" : "{") &&
-             textbuf_printf(b, form, t->row[i].key) &&
-             textbuf_printf(b, ",\"instructions\":%" PRIu64 "}", t->row[i].count);
+             textbuf_printf(b, form, row_at(t, i)->key) &&
+             textbuf_printf(b, ",\"instructions\":%" PRIu64 "}", row_at(t, i)->count);
     }
     return ok && textbuf_printf(b, "]");
 }
 
 bool machine_facts_json(struct textbuf *b, const struct machine_facts *f)
 {
-    const struct table *t = &f->interrupts;
+    const struct rows *t = &f->interrupts;
     bool ok = true;
 
     if (f->has_int) {
         ok = textbuf_printf(b, ",\"returns\":%" PRIu64 ",\"exceptions\":[", f->returns);
         for (size_t i = 0; ok && i < t->n; i++) {
             ok = textbuf_printf(b, "%s{\"name\":", i ? "," : "") &&
-                 textbuf_json_string(b, t->row[i].name, strlen(t->row[i].name)) &&
-                 textbuf_printf(b, ",\"count\":%" PRIu64 "}", t->row[i].count);
+                 textbuf_json_string(b, row_at(t, i)->name, strlen(row_at(t, i)->name)) &&
+                 textbuf_printf(b, ",\"count\":%" PRIu64 "}", row_at(t, i)->count);
         }
         ok = ok && textbuf_printf(b, "]");
     }

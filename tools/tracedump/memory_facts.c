@@ -10,14 +10,12 @@
 #include <string.h>
 
 #include "cannoli/events.h"
-#include "common/array.h"
-
-/* Rows of a table that text shows. */
-#define TEXT_ROWS 16u
+#include "dump/dump.h"
+#include "rows.h"
 
 enum { TABLE_RAM, TABLE_DMA, TABLE_IO, TABLES };
 
-/* What a row is of, followed by two names: of a block and "", of a device and "", of a
+/* The bytes of a row's key begin with what it is of, followed by two names: of a block and "", of a device and "", of a
  * device and its region. */
 struct key {
     uint32_t source; /* CTR_DMA_*, or 0 */
@@ -25,21 +23,13 @@ struct key {
 };
 
 struct row {
+    struct row_key key;
     uint64_t bytes; /* of a block, or written by DMA */
     uint64_t reads, writes, failed;
-    struct key *key;
-};
-
-/* Rows by key; `index' is a hash table of numbers of rows from 1, 0: free. */
-struct table {
-    struct row *row;
-    size_t n, cap;
-    uint32_t *index;
-    size_t size; /* a power of two, or 0 */
 };
 
 struct memory_facts {
-    struct table table[TABLES];
+    struct rows table[TABLES];
     uint32_t events; /* CTR_HAS_* */
 };
 
@@ -49,6 +39,9 @@ struct memory_facts *memory_facts_new(const struct ctr_info *info)
 
     if (f) {
         f->events = info->events;
+        for (unsigned i = 0; i < TABLES; i++) {
+            f->table[i].row_bytes = sizeof(struct row);
+        }
     }
     return f;
 }
@@ -56,12 +49,7 @@ struct memory_facts *memory_facts_new(const struct ctr_info *info)
 void memory_facts_free(struct memory_facts *f)
 {
     for (unsigned i = 0; f && i < TABLES; i++) {
-        struct table *t = &f->table[i];
-        for (size_t k = 0; k < t->n; k++) {
-            free(t->row[k].key);
-        }
-        free(t->row);
-        free(t->index);
+        rows_free(&f->table[i]);
     }
     free(f);
 }
@@ -73,72 +61,19 @@ static size_t key_bytes(const struct key *k)
     return sizeof(*k) + k->n[0] + k->n[1];
 }
 
+static const struct row *row_at(const struct rows *t, size_t i)
+{
+    return (const struct row *)t->row + i;
+}
+
+static const struct key *key_of(const struct row *r)
+{
+    return r->key.bytes;
+}
+
 static const char *name_of(const struct row *r, unsigned i)
 {
-    return (const char *)(r->key + 1) + (i ? r->key->n[0] : 0);
-}
-
-/* FNV-1a */
-static size_t hash(const void *key, size_t n)
-{
-    const uint8_t *p = key;
-    uint64_t h = 0xcbf29ce484222325ull;
-
-    for (size_t i = 0; i < n; i++) {
-        h = (h ^ p[i]) * 0x100000001b3ull;
-    }
-    return (size_t)(h ^ h >> 32);
-}
-
-/* The place of a key, whose n bytes need no alignment. */
-static uint32_t *place_of(const struct table *t, const void *key, size_t n)
-{
-    for (size_t i = hash(key, n);; i++) {
-        uint32_t *p = &t->index[i & (t->size - 1)];
-        const struct key *k = *p ? t->row[*p - 1].key : NULL;
-        if (!k || (key_bytes(k) == n && !memcmp(k, key, n))) {
-            return p;
-        }
-    }
-}
-
-static bool grow(struct table *t)
-{
-    size_t size = t->size ? 2 * t->size : 64;
-    uint32_t *index = calloc(size, sizeof(*index));
-
-    if (!index) {
-        return false;
-    }
-    free(t->index);
-    t->index = index;
-    t->size = size;
-    for (size_t i = 0; i < t->n; i++) {
-        *place_of(t, t->row[i].key, key_bytes(t->row[i].key)) = (uint32_t)i + 1;
-    }
-    return true;
-}
-
-/* The row of a key, a new one of zeros; NULL: no memory. */
-static struct row *row_of(struct table *t, const void *key, size_t n)
-{
-    uint32_t *place;
-
-    if (2 * t->n >= t->size && !grow(t)) {
-        return NULL;
-    }
-    place = place_of(t, key, n);
-    if (!*place) {
-        struct key *copy = malloc(n);
-        if (!copy || !array_reserve_zeroed(&t->row, &t->cap, t->n + 1, sizeof(*t->row))) {
-            free(copy);
-            return NULL;
-        }
-        memcpy(copy, key, n);
-        t->row[t->n++].key = copy;
-        *place = (uint32_t)t->n;
-    }
-    return &t->row[*place - 1];
+    return (const char *)(key_of(r) + 1) + (i ? key_of(r)->n[0] : 0);
 }
 
 /* ------------------------------------------------------------------- events */
@@ -152,8 +87,10 @@ struct taken {
 
 bool memory_event(const struct ctr_os_event *e)
 {
-    return e->type == CTR_EVENT_RAM || e->type == CTR_EVENT_DMA ||
-           e->type == CTR_EVENT_IO;
+    struct ctr_ram ram;
+
+    return e->type == CTR_EVENT_DMA || e->type == CTR_EVENT_IO ||
+           (ctr_parse_ram(e, &ram) == 0 && ram.op == CTR_RAM_MAP);
 }
 
 static int append(struct ctr_job *job, const struct taken *head, uint32_t source,
@@ -176,9 +113,6 @@ int memory_take(struct ctr_job *job, const struct ctr_os_event *e)
     struct ctr_io io;
 
     if (ctr_parse_ram(e, &ram) == 0) {
-        if (ram.op != CTR_RAM_MAP) {
-            return append(job, &head, 0, &none, &none); /* 0 bytes: it does not count */
-        }
         head.bytes =
             ram.size <= UINT64_MAX - ram.offset ? ram.offset + ram.size : UINT64_MAX;
         return append(job, &head, 0, &ram.block, &none);
@@ -204,10 +138,7 @@ size_t memory_put(struct memory_facts *f, const void *data)
 
     memcpy(&head, p, sizeof(head));
     memcpy(&key, p + sizeof(head), sizeof(key));
-    if (head.table == TABLE_RAM && !head.bytes) {
-        return sizeof(head) + key_bytes(&key);
-    }
-    r = row_of(&f->table[head.table], p + sizeof(head), key_bytes(&key));
+    r = rows_get(&f->table[head.table], p + sizeof(head), key_bytes(&key));
     if (!r) {
         return 0;
     }
@@ -228,7 +159,7 @@ size_t memory_put(struct memory_facts *f, const void *data)
 static int by_count(const void *a, const void *b)
 {
     const struct row *x = a, *y = b;
-    const size_t m = key_bytes(x->key), n = key_bytes(y->key);
+    const size_t m = x->key.n, n = y->key.n;
 
     if (x->bytes != y->bytes) {
         return x->bytes < y->bytes ? 1 : -1;
@@ -236,15 +167,13 @@ static int by_count(const void *a, const void *b)
     if (x->reads + x->writes != y->reads + y->writes) {
         return x->reads + x->writes < y->reads + y->writes ? 1 : -1;
     }
-    return m != n ? (m < n ? -1 : 1) : memcmp(x->key, y->key, n);
+    return m != n ? (m < n ? -1 : 1) : memcmp(x->key.bytes, y->key.bytes, n);
 }
 
 void memory_facts_end(struct memory_facts *f)
 {
     for (unsigned i = 0; i < TABLES; i++) {
-        if (f->table[i].n) {
-            qsort(f->table[i].row, f->table[i].n, sizeof(struct row), by_count);
-        }
+        rows_sort(&f->table[i], by_count);
     }
 }
 
@@ -254,68 +183,56 @@ static const char *source_text(const struct row *r)
 {
     static const char *const names[] = {"", "a device", "walks", "processor", "QEMU"};
 
-    return names[r->key->source];
-}
-
-static const char *source_json(const struct row *r)
-{
-    static const char *const names[] = {"", "device", "walk", "processor", "host"};
-
-    return names[r->key->source];
+    return names[key_of(r)->source];
 }
 
 /* All rows added up. */
-static struct row total(const struct table *t)
+static struct row total(const struct rows *t)
 {
     struct row sum = {0};
 
     for (size_t i = 0; i < t->n; i++) {
-        sum.bytes += t->row[i].bytes;
-        sum.reads += t->row[i].reads;
-        sum.writes += t->row[i].writes;
+        sum.bytes += row_at(t, i)->bytes;
+        sum.reads += row_at(t, i)->reads;
+        sum.writes += row_at(t, i)->writes;
     }
     return sum;
 }
 
-static bool more_text(struct textbuf *b, const struct table *t)
-{
-    return t->n <= TEXT_ROWS ||
-           textbuf_printf(b, "  and %zu more (--json)\n", t->n - TEXT_ROWS);
-}
-
-static bool ram_text(struct textbuf *b, const struct table *t)
+static bool ram_text(struct textbuf *b, const struct rows *t)
 {
     bool ok = textbuf_printf(b, "RAM           %" PRIu64 " bytes in %zu blocks\n",
                              total(t).bytes, t->n);
 
-    for (size_t i = 0; ok && i < t->n && i < TEXT_ROWS; i++) {
-        const struct row *r = &t->row[i];
+    for (size_t i = 0; ok && i < t->n && i < ROWS_TEXT; i++) {
+        const struct row *r = row_at(t, i);
         ok = textbuf_printf(b, "  %12" PRIu64 "  ", r->bytes) &&
-             textbuf_printable(b, name_of(r, 0), r->key->n[0]) && textbuf_printf(b, "\n");
+             textbuf_printable(b, name_of(r, 0), key_of(r)->n[0]) &&
+             textbuf_printf(b, "\n");
     }
-    return ok && more_text(b, t);
+    return ok && rows_more_text(b, t);
 }
 
-static bool dma_text(struct textbuf *b, const struct table *t)
+static bool dma_text(struct textbuf *b, const struct rows *t)
 {
     const struct row sum = total(t);
     bool ok = textbuf_printf(b, "DMA           %" PRIu64 " bytes in %" PRIu64 " writes\n",
                              sum.bytes, sum.writes);
 
-    for (size_t i = 0; ok && i < t->n && i < TEXT_ROWS; i++) {
-        const struct row *r = &t->row[i];
+    for (size_t i = 0; ok && i < t->n && i < ROWS_TEXT; i++) {
+        const struct row *r = row_at(t, i);
         ok = textbuf_printf(b, "  %12" PRIu64 "  ", r->bytes) &&
-             (r->key->n[0] ? textbuf_printable(b, name_of(r, 0), r->key->n[0])
-                           : textbuf_printf(b, "%s", source_text(r))) &&
+             (key_of(r)->n[0] ? textbuf_printable(b, name_of(r, 0), key_of(r)->n[0])
+                              : textbuf_printf(b, "%s", source_text(r))) &&
              textbuf_printf(b, ", %" PRIu64 " writes\n", r->writes);
     }
-    return ok && more_text(b, t);
+    return ok && rows_more_text(b, t);
 }
 
 /* "device region", or one of them if they are the same. */
 static bool put_names(struct textbuf *b, const struct row *r)
 {
-    const uint32_t *n = r->key->n;
+    const uint32_t *n = key_of(r)->n;
     const bool same = n[0] == n[1] && !memcmp(name_of(r, 0), name_of(r, 1), n[0]);
 
     if (!n[0] && !n[1]) {
@@ -327,14 +244,14 @@ static bool put_names(struct textbuf *b, const struct row *r)
              textbuf_printable(b, name_of(r, 1), n[1])));
 }
 
-static bool io_text(struct textbuf *b, const struct table *t)
+static bool io_text(struct textbuf *b, const struct rows *t)
 {
     const struct row sum = total(t);
     bool ok = textbuf_printf(b, "devices       %" PRIu64 " reads, %" PRIu64 " writes\n",
                              sum.reads, sum.writes);
 
-    for (size_t i = 0; ok && i < t->n && i < TEXT_ROWS; i++) {
-        const struct row *r = &t->row[i];
+    for (size_t i = 0; ok && i < t->n && i < ROWS_TEXT; i++) {
+        const struct row *r = row_at(t, i);
         ok = textbuf_printf(b, "  %12" PRIu64 "  ", r->reads + r->writes) &&
              put_names(b, r) &&
              textbuf_printf(b, ", %" PRIu64 " reads, %" PRIu64 " writes", r->reads,
@@ -342,7 +259,7 @@ static bool io_text(struct textbuf *b, const struct table *t)
              (!r->failed || textbuf_printf(b, ", %" PRIu64 " failed", r->failed)) &&
              textbuf_printf(b, "\n");
     }
-    return ok && more_text(b, t);
+    return ok && rows_more_text(b, t);
 }
 
 bool memory_facts_text(struct textbuf *b, const struct memory_facts *f)
@@ -356,29 +273,30 @@ static bool put_name_json(struct textbuf *b, const char *member, const struct ro
                           unsigned i)
 {
     return textbuf_printf(b, "\"%s\":", member) &&
-           textbuf_json_string(b, name_of(r, i), r->key->n[i]);
+           textbuf_json_string(b, name_of(r, i), key_of(r)->n[i]);
 }
 
-static bool ram_json(struct textbuf *b, const struct table *t)
+static bool ram_json(struct textbuf *b, const struct rows *t)
 {
     bool ok = textbuf_printf(b, ",\"ram\":[");
 
     for (size_t i = 0; ok && i < t->n; i++) {
         ok = textbuf_printf(b, i ? ",{" : "{") &&
-             put_name_json(b, "block", &t->row[i], 0) &&
-             textbuf_printf(b, ",\"bytes\":%" PRIu64 "}", t->row[i].bytes);
+             put_name_json(b, "block", row_at(t, i), 0) &&
+             textbuf_printf(b, ",\"bytes\":%" PRIu64 "}", row_at(t, i)->bytes);
     }
     return ok && textbuf_printf(b, "]");
 }
 
-static bool dma_json(struct textbuf *b, const struct table *t)
+static bool dma_json(struct textbuf *b, const struct rows *t)
 {
     bool ok = textbuf_printf(b, ",\"dma\":[");
 
     for (size_t i = 0; ok && i < t->n; i++) {
-        const struct row *r = &t->row[i];
-        ok = textbuf_printf(b, "%s{\"source\":\"%s\"", i ? "," : "", source_json(r)) &&
-             (!r->key->n[0] ||
+        const struct row *r = row_at(t, i);
+        ok = textbuf_printf(b, "%s{\"source\":\"%s\"", i ? "," : "",
+                            dump_dma_source(key_of(r)->source)) &&
+             (!key_of(r)->n[0] ||
               (textbuf_printf(b, ",") && put_name_json(b, "device", r, 0))) &&
              textbuf_printf(b, ",\"writes\":%" PRIu64 ",\"bytes\":%" PRIu64 "}",
                             r->writes, r->bytes);
@@ -386,12 +304,12 @@ static bool dma_json(struct textbuf *b, const struct table *t)
     return ok && textbuf_printf(b, "]");
 }
 
-static bool io_json(struct textbuf *b, const struct table *t)
+static bool io_json(struct textbuf *b, const struct rows *t)
 {
     bool ok = textbuf_printf(b, ",\"io\":[");
 
     for (size_t i = 0; ok && i < t->n; i++) {
-        const struct row *r = &t->row[i];
+        const struct row *r = row_at(t, i);
         ok = textbuf_printf(b, i ? ",{" : "{") && put_name_json(b, "device", r, 0) &&
              textbuf_printf(b, ",") && put_name_json(b, "region", r, 1) &&
              textbuf_printf(b,

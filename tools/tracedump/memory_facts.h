@@ -19,7 +19,7 @@ struct memory_facts *memory_facts_new(const struct ctr_info *info);
 /* NULL is allowed. */
 void memory_facts_free(struct memory_facts *f);
 
-/* Whether it is an event of a machine's memory. */
+/* Whether it is an event of a machine's memory that counts. */
 bool memory_event(const struct ctr_os_event *e);
 /*
  * memory_take in the callback `os' appends what counts of such an event, which is none of
