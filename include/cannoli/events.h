@@ -415,10 +415,10 @@ enum ctr_event_type {
      * RAM is in blocks, which have names; a byte of one can be at several addresses.
      * MAP: bytes offset to offset + size - 1 of the block (fill CTR_RAM_ROM: stores do not
      * change them), whose contents follow before the next instruction; UNMAP: no RAM any
-     * more; BYTES: the contents are these bytes,
-     * and then `fill' (0 to 255) up to size; SAME: they are those that are at `from' now;
-     * ANEW: nothing that was said or stored before is true any more (a snapshot was
-     * loaded).  What an op does not use is 0 or empty.
+     * more; BYTES: the contents are these bytes, and then `fill' (0 to 255) up to size;
+     * SAME: they are those that are at `from' now; ANEW: nothing that was said or stored
+     * before is true any more (a snapshot was loaded).  What an op does not use is 0 or
+     * empty.
      */
     CTR_EVENT_RAM = 17,
     /*

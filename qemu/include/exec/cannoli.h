@@ -298,6 +298,8 @@ void cannoli_cpu_enter(struct CPUState *cpu);
 void cannoli_cpu_exit(struct CPUState *cpu);
 void cannoli_restored(struct CPUState *cpu, const struct TranslationBlock *tb,
                       int insn);
+/* CannoliCPU.insn of instruction `insn' of a block's code */
+uint32_t cannoli_insn_in(const struct CannoliBlock *b, unsigned insn);
 void cannoli_loop_exit(struct CPUState *cpu);
 void cannoli_fault_addr(struct CPUState *cpu, uint64_t addr, bool known,
                         bool write);

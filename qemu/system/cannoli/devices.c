@@ -8,7 +8,6 @@
  * instructions to devices.
  */
 #include "qemu/osdep.h"
-#include "qemu/cutils.h"
 #include "cpu.h"
 #include "exec/address-spaces.h"
 #include "exec/cpu-common.h"
@@ -44,8 +43,7 @@ CannoliWriter cannoli_writer_object(Object *object)
     CannoliWriter before = writer;
 
     if (records(CTR_EVENTS_DMA | CTR_EVENTS_IO)) {
-        writer.source = CTR_DMA_DEVICE;
-        pstrcpy(writer.name, sizeof(writer.name), name_of(object));
+        writer = (CannoliWriter){ CTR_DMA_DEVICE, object, NULL };
     }
     return before;
 }
@@ -56,8 +54,7 @@ CannoliWriter cannoli_writer_space(const AddressSpace *as)
 
     if (as != &address_space_memory && as->name && records(CTR_EVENTS_DMA) &&
         !(current_cpu && as == current_cpu->as)) {
-        writer.source = CTR_DMA_DEVICE;
-        pstrcpy(writer.name, sizeof(writer.name), as->name);
+        writer = (CannoliWriter){ CTR_DMA_DEVICE, NULL, as->name };
     }
     return before;
 }
@@ -81,7 +78,8 @@ static void put_dma(const CannoliWriter *by, uint64_t addr, const uint8_t *host,
                     uint64_t size)
 {
     uint32_t n = cannoli_values ? size : 0;
-    size_t len = strlen(by->name);
+    const char *name = by->space ? by->space : name_of(by->object);
+    size_t len = strlen(name);
     uint8_t *p =
         cannoli_queue_event(CTR_EVENT_DMA, 2 * 4 + 2 * 8 + 2 + len + 4 + n);
 
@@ -89,7 +87,7 @@ static void put_dma(const CannoliWriter *by, uint64_t addr, const uint8_t *host,
     cannoli_put32(&p, 0);
     cannoli_put64(&p, size);
     cannoli_put64(&p, addr);
-    cannoli_put_str(&p, by->name, len);
+    cannoli_put_str(&p, name, len);
     cannoli_put32(&p, n);
     memcpy(p, host, n);
     cannoli_queue_end();
@@ -98,19 +96,19 @@ static void put_dma(const CannoliWriter *by, uint64_t addr, const uint8_t *host,
 /*
  * What is not mapped is not recorded: ram.c reports what it holds when it is.
  */
-static void wrote(const CannoliWriter *by, RAMBlock *block, uint64_t offset,
-                  uint64_t size)
+static void wrote(const CannoliWriter *by, const MemoryRegion *mr,
+                  uint64_t offset, uint64_t size)
 {
     uint64_t most = cannoli_values ? CANNOLI_PIECE : UINT64_MAX;
 
     while (size) {
-        const CannoliRange *range = cannoli_ram_find(block, offset);
+        const CannoliRange *range = cannoli_ram_find(mr, offset);
         uint64_t n = MIN(size, most), in;
 
         if (range) {
             in = offset - range->offset;
             n = MIN(n, range->size - in);
-            put_dma(by, range->addr + in, block->host + offset, n);
+            put_dma(by, range->addr + in, mr->ram_block->host + offset, n);
         } else {
             n = MIN(n, TARGET_PAGE_SIZE - (offset & ~TARGET_PAGE_MASK));
         }
@@ -132,7 +130,7 @@ static const CannoliWriter *who(void)
 void cannoli_ram_written(MemoryRegion *mr, uint64_t offset, uint64_t size)
 {
     if (size && records(CTR_EVENTS_DMA)) {
-        wrote(who(), mr->ram_block, offset, size);
+        wrote(who(), mr, offset, size);
     }
 }
 
@@ -145,7 +143,7 @@ static void wrote_host(uint32_t source, const void *host, unsigned size)
     RCU_READ_LOCK_GUARD();
     block = qemu_ram_block_from_host((void *)host, false, &offset);
     if (block) {
-        wrote(&by, block, offset, size);
+        wrote(&by, block->mr, offset, size);
     }
 }
 
@@ -169,12 +167,7 @@ bool cannoli_ad_set(void *host, uint32_t old, uint32_t new)
 
 void cannoli_wrote_outside(CPUState *cpu, uint64_t addr, uint64_t size, int mmu)
 {
-    const CannoliThread *t = cannoli_cpu(cpu)->thread;
-
-    if (!t || t->running || !records(CTR_EVENTS_DMA)) {
-        return;
-    }
-    while (size) {
+    while (size && records(CTR_EVENTS_DMA)) {
         uint64_t n = MIN(size, -(addr | TARGET_PAGE_MASK));
         const void *host =
             tlb_vaddr_to_host(cpu_env(cpu), addr, MMU_DATA_STORE, mmu);
@@ -200,7 +193,7 @@ static bool accessed(const MemoryRegion *mr)
 static void put_io(const MemoryRegion *mr, uint64_t offset, uint64_t value,
                    unsigned size, uint32_t flags)
 {
-    const CannoliIORange *range = cannoli_io_find(mr, offset);
+    const CannoliRange *range = cannoli_io_find(mr, offset);
     const char *region = mr->name ? mr->name : "";
     const char *device = name_of(mr->owner);
     size_t region_len = strlen(region), device_len = strlen(device);

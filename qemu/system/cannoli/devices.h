@@ -17,13 +17,12 @@ struct MemoryRegion;
 struct Object;
 
 /*
- * turns.c: this thread waits for the big lock, has got it, gives it up; it has
- * got the lock of record and replay, without the big one.
+ * turns.c: this thread waits for the big lock, or for that of record and
+ * replay; has got the big one; goes on without it.
  */
 void cannoli_bql_wait(void);
 void cannoli_bql_got(void);
 void cannoli_bql_leave(void);
-void cannoli_replay_got(void);
 
 /*
  * From here to the end of the scope that one of these is in, what this thread
@@ -32,7 +31,8 @@ void cannoli_replay_got(void);
  */
 typedef struct CannoliWriter {
     uint32_t source;
-    char name[64];
+    struct Object *object;
+    const char *space;
 } CannoliWriter;
 
 CannoliWriter cannoli_writer_object(struct Object *object);
@@ -72,7 +72,6 @@ void cannoli_ram_anew(void);
 #define cannoli_bql_wait()
 #define cannoli_bql_got()
 #define cannoli_bql_leave()
-#define cannoli_replay_got()
 #define CANNOLI_WRITER_OBJECT(object)
 #define CANNOLI_WRITER_SPACE(as)
 #define CANNOLI_WRITER_HOST()

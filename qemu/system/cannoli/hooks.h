@@ -75,12 +75,10 @@ void cannoli_page_found(uint64_t phys, bool ram, bool secure);
 void cannoli_filled(CPUState *cpu, uint64_t addr, int mmu_idx, bool fetch,
                     uintptr_t ra);
 /*
- * CannoliCPU.insn of instruction `insn' of a block's code; of the one at a
- * return address, CANNOLI_INSN_NONE if it is not in translated code.  The
- * latter is defined in translate-all.c, which decodes where each instruction's
- * code is.
+ * CannoliCPU.insn of the instruction at a return address, CANNOLI_INSN_NONE if
+ * it is not in translated code.  It is defined in translate-all.c, which
+ * decodes where each instruction's code is.
  */
-uint32_t cannoli_insn_in(const struct CannoliBlock *b, unsigned insn);
 uint32_t cannoli_insn_at(uintptr_t ra);
 #define CANNOLI_DEFINE_INSN_AT \
     uint32_t cannoli_insn_at(uintptr_t ra) \

@@ -24,25 +24,18 @@ bool cannoli_turns_mine(void);
 
 /* ---- ram.c: where memory is, and what is in it ---- */
 
-/* A part of a RAM block that is at physical addresses. */
+/* A part of a region, and the physical addresses that it is at. */
 typedef struct {
     uint64_t addr, size, offset;
-    RAMBlock *block;
     MemoryRegion *mr;
-    bool rom; /* stores do not change it */
+    bool rom;  /* of memory: stores do not change it */
+    bool port; /* of a device: they are numbers of ports */
 } CannoliRange;
 
-/* A part of a device's region. */
-typedef struct {
-    uint64_t addr, size, offset;
-    MemoryRegion *mr;
-    bool port;
-} CannoliIORange;
-
 void cannoli_ram_begin(void);
-/* The first place at which the bytes of a block from offset on are; or NULL. */
-const CannoliRange *cannoli_ram_find(const RAMBlock *block, uint64_t offset);
-const CannoliIORange *cannoli_io_find(const MemoryRegion *mr, uint64_t offset);
+/* A range that this byte is in, of memory, of devices; NULL: there is none. */
+const CannoliRange *cannoli_ram_find(const MemoryRegion *mr, uint64_t offset);
+const CannoliRange *cannoli_io_find(const MemoryRegion *mr, uint64_t offset);
 /* Events of what has changed there, if something has. */
 extern bool cannoli_ram_changed;
 void cannoli_ram_report(CPUState *cpu);

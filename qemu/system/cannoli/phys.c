@@ -140,9 +140,7 @@ static void record_page(CPUState *cpu, uint64_t addr, int mmu_idx, bool fetch,
         return;
     }
     if (t->pages->used >= PAGES_FULL) {
-        /* Blocks that record nothing read the one, the others the other. */
-        qatomic_set(&cpu->neg.icount_decr.u16.high, -1);
-        cannoli_request_exit(cpu);
+        cannoli_stop_chain(cpu);
     }
     put_page(cpu, &(struct mempipe_side_page){
                       .insn = insn_of(cpu, fetch, ra),

@@ -38,8 +38,7 @@ void cannoli_queue_wake(void)
 
     qatomic_set(&pending, true);
     if (cannoli_turns_mine() && cpu && cannoli_cpu(cpu)->thread) {
-        qatomic_set(&cpu->neg.icount_decr.u16.high, -1);
-        cannoli_request_exit(cpu);
+        cannoli_stop_chain(cpu);
     }
 }
 
@@ -91,14 +90,15 @@ static GByteArray *take_queue(void)
 
 void cannoli_queue_enter(CPUState *cpu)
 {
-    bool open = cannoli_cpu(cpu)->thread->gate.open;
     GByteArray *taken;
+    bool open;
 
-    if (unlikely(cannoli_ram_changed) && open) {
-        cannoli_ram_report(cpu);
-    }
-    if (likely(!qatomic_read(&pending))) {
+    if (likely(!qatomic_read(&pending) && !cannoli_ram_changed)) {
         return;
+    }
+    open = cannoli_cpu(cpu)->thread->gate.open;
+    if (cannoli_ram_changed && open) {
+        cannoli_ram_report(cpu);
     }
     taken = take_queue();
     if (open) {

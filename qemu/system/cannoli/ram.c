@@ -20,9 +20,10 @@
 #define PAGE        4096u /* the unit of what is compared, of any target */
 #define PIECE_PAGES (CANNOLI_PIECE / PAGE)
 
-static GArray *mapped;   /* CannoliRange, ascending, as they are now */
-static GArray *reported; /* the same, as they were reported last */
-static GArray *devices;  /* CannoliIORange */
+/* Of CannoliRange: */
+static GArray *mapped;   /* memory, ascending, as it is now */
+static GArray *reported; /* the same, as it was reported last */
+static GArray *devices;  /* what is no memory */
 static bool anew;
 
 bool cannoli_ram_changed; /* it is not as it was reported */
@@ -55,51 +56,42 @@ static guint place_of(const GArray *ranges, uint64_t addr)
 
 static void region_add(MemoryListener *listener, MemoryRegionSection *s)
 {
-    if (is_memory(s)) {
-        CannoliRange range = {
-            .addr = s->offset_within_address_space,
-            .size = int128_get64(s->size),
-            .offset = s->offset_within_region,
-            .block = s->mr->ram_block,
-            .mr = s->mr,
-            .rom = s->readonly || s->mr->rom_device,
-        };
+    GArray *ranges = is_memory(s) ? mapped : devices;
+    CannoliRange range = {
+        .addr = s->offset_within_address_space,
+        .size = int128_get64(int128_min(s->size, int128_make64(INT64_MAX))),
+        .offset = s->offset_within_region,
+        .mr = s->mr,
+        .rom = s->readonly || s->mr->rom_device,
+        .port = s->fv->root == get_system_io(),
+    };
 
-        g_array_insert_val(mapped, place_of(mapped, range.addr), range);
+    g_array_insert_val(ranges, place_of(ranges, range.addr), range);
+    if (ranges == mapped) {
         changed();
-    } else {
-        CannoliIORange range = {
-            .addr = s->offset_within_address_space,
-            .size = int128_get64(int128_min(s->size, int128_make64(INT64_MAX))),
-            .offset = s->offset_within_region,
-            .mr = s->mr,
-            .port = s->fv->root == get_system_io(),
-        };
-
-        g_array_append_val(devices, range);
     }
+}
+
+/* Returns false if it is not one of these. */
+static bool remove_range(GArray *ranges, const MemoryRegionSection *s)
+{
+    for (guint i = 0; i < ranges->len; i++) {
+        const CannoliRange *r = &g_array_index(ranges, CannoliRange, i);
+
+        if (r->mr == s->mr && r->addr == s->offset_within_address_space) {
+            g_array_remove_index(ranges, i);
+            return true;
+        }
+    }
+    return false;
 }
 
 static void region_del(MemoryListener *listener, MemoryRegionSection *s)
 {
-    if (is_memory(s) || s->mr->ram_block) {
-        for (guint i = 0; i < mapped->len; i++) {
-            const CannoliRange *r = &g_array_index(mapped, CannoliRange, i);
-
-            if (r->mr == s->mr && r->addr == s->offset_within_address_space) {
-                g_array_remove_index(mapped, i);
-                changed();
-                return;
-            }
-        }
-    }
-    for (guint i = 0; i < devices->len; i++) {
-        const CannoliIORange *r = &g_array_index(devices, CannoliIORange, i);
-
-        if (r->mr == s->mr && r->addr == s->offset_within_address_space) {
-            g_array_remove_index_fast(devices, i);
-            return;
-        }
+    if (remove_range(mapped, s)) {
+        changed();
+    } else {
+        remove_range(devices, s);
     }
 }
 
@@ -117,35 +109,34 @@ void cannoli_ram_begin(void)
 {
     mapped = g_array_new(false, false, sizeof(CannoliRange));
     reported = g_array_new(false, false, sizeof(CannoliRange));
-    devices = g_array_new(false, false, sizeof(CannoliIORange));
+    devices = g_array_new(false, false, sizeof(CannoliRange));
     bql_lock();
     memory_listener_register(&memory_listener, &address_space_memory);
     memory_listener_register(&port_listener, &address_space_io);
     bql_unlock();
 }
 
-const CannoliRange *cannoli_ram_find(const RAMBlock *block, uint64_t offset)
+static const CannoliRange *find_range(const GArray *ranges,
+                                      const MemoryRegion *mr, uint64_t offset)
 {
-    for (guint i = 0; i < mapped->len; i++) {
-        const CannoliRange *r = &g_array_index(mapped, CannoliRange, i);
-
-        if (r->block == block && offset - r->offset < r->size) {
-            return r;
-        }
-    }
-    return NULL;
-}
-
-const CannoliIORange *cannoli_io_find(const MemoryRegion *mr, uint64_t offset)
-{
-    for (guint i = 0; i < devices->len; i++) {
-        const CannoliIORange *r = &g_array_index(devices, CannoliIORange, i);
+    for (guint i = 0; i < ranges->len; i++) {
+        const CannoliRange *r = &g_array_index(ranges, CannoliRange, i);
 
         if (r->mr == mr && offset - r->offset < r->size) {
             return r;
         }
     }
     return NULL;
+}
+
+const CannoliRange *cannoli_ram_find(const MemoryRegion *mr, uint64_t offset)
+{
+    return find_range(mapped, mr, offset);
+}
+
+const CannoliRange *cannoli_io_find(const MemoryRegion *mr, uint64_t offset)
+{
+    return find_range(devices, mr, offset);
 }
 
 void cannoli_ram_anew(void)
@@ -233,31 +224,19 @@ static void add_page(Reporter *t, uint32_t op, bool filled, uint8_t fill,
     t->end += size;
 }
 
-static uint64_t hash_page(const uint8_t *p)
-{
-    uint64_t h = 0xcbf29ce484222325ull;
-
-    /* FNV-1a (Fowler, Noll, Vo), eight bytes at a time */
-    for (unsigned i = 0; i < PAGE; i += 8) {
-        h = (h ^ ldq_he_p(p + i)) * 0x100000001b3ull;
-        h ^= h >> 29;
-    }
-    return h;
-}
-
 /* Where the same page was reported; NULL: nowhere, but here from now on. */
 static const Reported *find_same(Reporter *t, const uint8_t *page,
                                  uint64_t addr)
 {
-    uint64_t hash = hash_page(page);
-    Reported *same = g_hash_table_lookup(t->pages, &hash);
+    gpointer hash = GUINT_TO_POINTER(cannoli_hash(page, PAGE));
+    Reported *same = g_hash_table_lookup(t->pages, hash);
 
     if (same) {
         return memcmp(same->host, page, PAGE) ? NULL : same;
     }
     same = g_new(Reported, 1);
     *same = (Reported){ page, addr };
-    g_hash_table_insert(t->pages, g_memdup2(&hash, sizeof(hash)), same);
+    g_hash_table_insert(t->pages, hash, same);
     return NULL;
 }
 
@@ -281,10 +260,10 @@ static void report_page(Reporter *t, uint64_t at, uint64_t size)
 static void report_part(Reporter *t, const CannoliRange *range, uint64_t at,
                         uint64_t size)
 {
-    t->name = range->block->idstr;
+    t->name = range->mr->ram_block->idstr;
     t->addr = range->addr + at;
     t->offset = range->offset + at;
-    t->host = range->block->host + t->offset;
+    t->host = range->mr->ram_block->host + t->offset;
     t->first = t->end = 0;
     put_ram(t->cpu, CTR_RAM_MAP, range->rom ? CTR_RAM_ROM : 0, size, t->addr,
             t->offset, 0, t->name, NULL, 0);
@@ -307,7 +286,7 @@ static void for_parts(Reporter *t, const CannoliRange *range,
         const CannoliRange *o = &g_array_index(others, CannoliRange, i);
         uint64_t start, end;
 
-        if (o->block != range->block || o->rom != range->rom ||
+        if (o->mr != range->mr || o->rom != range->rom ||
             o->addr - o->offset != range->addr - range->offset ||
             o->addr >= range->addr + range->size ||
             o->addr + o->size <= range->addr + at) {
@@ -343,8 +322,7 @@ void cannoli_ram_report(CPUState *cpu)
         g_array_set_size(was, 0);
         put_ram(cpu, CTR_RAM_ANEW, 0, 0, 0, 0, 0, "", NULL, 0);
     }
-    t.pages =
-        g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, g_free);
+    t.pages = g_hash_table_new_full(NULL, NULL, NULL, g_free);
     for (guint i = 0; i < was->len; i++) {
         for_parts(&t, &g_array_index(was, CannoliRange, i), mapped,
                   report_gone);

@@ -58,19 +58,13 @@ void cannoli_bql_leave(void)
     }
 }
 
-void cannoli_replay_got(void)
-{
-    cannoli_bql_leave();
-}
-
 static void wait_outside(void)
 {
     CPUState *cpu;
 
     qatomic_set_mb(&wanted, true);
     CPU_FOREACH (cpu) {
-        qatomic_set(&cpu->neg.icount_decr.u16.high, -1);
-        cannoli_request_exit(cpu);
+        cannoli_stop_chain(cpu);
     }
     for (unsigned i = 0; i < SPINS && qatomic_read(&inside); i++) {
         cpu_relax();
@@ -87,7 +81,7 @@ static void wait_outside(void)
 void cannoli_bql_got(void)
 {
     if (mine) {
-        if (current_cpu && cannoli_queue_pending()) {
+        if (cannoli_queue_pending()) {
             cannoli_queue_wake();
         }
     } else if (qatomic_read(&on) && qatomic_load_acquire(&inside)) {

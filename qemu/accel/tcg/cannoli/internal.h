@@ -156,6 +156,16 @@ static inline size_t cannoli_room(const CannoliCPU *c)
     return (uint8_t *)c->data - (uint8_t *)c->words;
 }
 
+/*
+ * The vCPU leaves translated code before its next block.  Blocks that record
+ * nothing read the one, the others the other.
+ */
+static inline void cannoli_stop_chain(CPUState *cpu)
+{
+    qatomic_set(&cpu->neg.icount_decr.u16.high, -1);
+    cannoli_request_exit(cpu);
+}
+
 static inline void cannoli_word(CannoliCPU *c, uint32_t word)
 {
     *(uint32_t *)c->words = word;
@@ -224,6 +234,9 @@ void cannoli_release_memory(void);
 /* The same, valid until all translated code is flushed. */
 void *cannoli_alloc_passing(size_t bytes);
 void cannoli_free_passing(void);
+
+/* Of contents: equal bytes have equal ones. */
+uint32_t cannoli_hash(const uint8_t *p, uint32_t bytes);
 
 /*
  * The block with this content: `all' is the definition (def_bytes), then two

@@ -39,7 +39,7 @@ static void *dict_alloc(size_t bytes)
                             : cannoli_alloc_passing(bytes);
 }
 
-static uint32_t content_hash(const uint8_t *p, uint32_t bytes)
+uint32_t cannoli_hash(const uint8_t *p, uint32_t bytes)
 {
     uint64_t h = 0xcbf29ce484222325ull;
     uint32_t i;
@@ -86,7 +86,7 @@ static void dict_add(CannoliBlock *b)
 CannoliBlock *cannoli_dict_find(const uint8_t *all, uint32_t def_bytes,
                                 uint32_t all_bytes, uint16_t ninsn)
 {
-    uint32_t hash = content_hash(all, all_bytes);
+    uint32_t hash = cannoli_hash(all, all_bytes);
     CannoliBlock *b;
 
     for (uint32_t i = hash; dict.size; i++) {
@@ -192,8 +192,7 @@ void cannoli_place(CPUState *cpu, struct mempipe_side_place *place,
     t->placed += bytes;
     if (t->placed >= CANNOLI_MAX_PLACED) {
         /* The next block leaves before it runs, see cannoli_leave. */
-        qatomic_set(&cpu->neg.icount_decr.u16.high, -1);
-        cannoli_request_exit(cpu);
+        cannoli_stop_chain(cpu);
     }
 }
 
@@ -438,12 +437,17 @@ static int default_mmu(CPUState *cpu)
 #endif
 }
 
+#define CODES_MMU (-1) /* the MMU index of what runs */
+
 /* A store that no instruction makes is no access, but changes memory. */
 static void note_outside(CPUState *cpu, uint64_t addr, uint64_t size,
                          bool store, int mmu)
 {
 #ifndef CONFIG_USER_ONLY
-    if (store) {
+    const CannoliThread *t = cannoli_cpu(cpu)->thread;
+
+    if (store && t && !t->running) {
+        mmu = mmu == CODES_MMU ? cpu_mmu_index(cpu, false) : mmu;
         cannoli_wrote_outside(cpu, addr, size, mmu);
     }
 #endif
@@ -479,7 +483,7 @@ void cannoli_access(CPUState *cpu, uint64_t addr, uint64_t size, bool store,
     const CannoliCPU *c = cannoli_cpu(cpu);
     struct mempipe_side_access *rec;
 
-    note_outside(cpu, addr, size, store, default_mmu(cpu));
+    note_outside(cpu, addr, size, store, CODES_MMU);
     if (!records_accesses(c, store)) {
         return;
     }
@@ -506,7 +510,7 @@ void cannoli_access_bytes(CPUState *cpu, uint64_t addr, uint32_t size,
     const CannoliCPU *c = cannoli_cpu(cpu);
     struct mempipe_side_access *rec;
 
-    note_outside(cpu, addr, size, store, default_mmu(cpu));
+    note_outside(cpu, addr, size, store, CODES_MMU);
     if (records_accesses(c, store)) {
         rec = begin_access(cpu, addr, size, store, TARGET_BIG_ENDIAN,
                            default_mmu(cpu));
