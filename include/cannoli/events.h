@@ -234,27 +234,28 @@
 
 /* What is recorded (bit mask; blocks are always part of a trace) */
 #define CTR_EVENTS_EXEC 0x01u
-#define CTR_EVENTS_MEM 0x02u    /* accesses */
-#define CTR_EVENTS_VAL 0x04u    /* their values; only with MEM */
-#define CTR_EVENTS_REG 0x08u    /* register changes and states */
-#define CTR_EVENTS_SYS 0x10u    /* system calls, signals */
-#define CTR_EVENTS_MAP 0x20u    /* mappings */
-#define CTR_EVENTS_THR 0x40u    /* threads and processes: start, end, name */
-#define CTR_EVENTS_TIME 0x80u   /* times of SYS events (others always have one) */
-#define CTR_EVENTS_MARK 0x100u  /* marks, labels, gates; always on */
-#define CTR_EVENTS_INT 0x200u   /* exceptions and interrupts, of machines only */
-#define CTR_EVENTS_CTX 0x400u   /* address spaces, of machines only */
-#define CTR_EVENTS_ORDER 0x800u /* which vCPU runs; always on */
-#define CTR_EVENTS_PHYS 0x1000u /* physical addresses of accesses, of machines only */
-#define CTR_EVENTS_PWR 0x2000u  /* vCPUs that wait or are off, of machines only */
-#define CTR_EVENTS_DMA 0x4000u  /* RAM that was written other than by accesses, ... */
-#define CTR_EVENTS_RAM 0x8000u  /* ... and as it was at first, of machines only */
-#define CTR_EVENTS_IO 0x10000u  /* accesses to devices, of machines only */
-#define CTR_EVENTS_ALL 0x1ffffu
+#define CTR_EVENTS_MEM 0x02u     /* accesses */
+#define CTR_EVENTS_VAL 0x04u     /* their values; only with MEM */
+#define CTR_EVENTS_REG 0x08u     /* register changes and states */
+#define CTR_EVENTS_SYS 0x10u     /* system calls, signals */
+#define CTR_EVENTS_MAP 0x20u     /* mappings */
+#define CTR_EVENTS_THR 0x40u     /* threads and processes: start, end, name */
+#define CTR_EVENTS_TIME 0x80u    /* times of SYS events (others always have one) */
+#define CTR_EVENTS_MARK 0x100u   /* marks, labels, gates; always on */
+#define CTR_EVENTS_INT 0x200u    /* exceptions and interrupts, of machines only */
+#define CTR_EVENTS_CTX 0x400u    /* address spaces, of machines only */
+#define CTR_EVENTS_ORDER 0x800u  /* which vCPU runs; always on */
+#define CTR_EVENTS_PHYS 0x1000u  /* physical addresses of accesses, of machines only */
+#define CTR_EVENTS_PWR 0x2000u   /* vCPUs that wait or are off, of machines only */
+#define CTR_EVENTS_DMA 0x4000u   /* RAM that was written other than by accesses, ... */
+#define CTR_EVENTS_RAM 0x8000u   /* ... and as it was at first, of machines only */
+#define CTR_EVENTS_IO 0x10000u   /* accesses to devices, of machines only */
+#define CTR_EVENTS_TASK 0x20000u /* which task of its Linux runs, of machines only */
+#define CTR_EVENTS_ALL 0x3ffffu
 /* Those of machines only, and of programs only */
 #define CTR_EVENTS_MACHINE                                                               \
     (CTR_EVENTS_INT | CTR_EVENTS_CTX | CTR_EVENTS_ORDER | CTR_EVENTS_PHYS |              \
-     CTR_EVENTS_PWR | CTR_EVENTS_DMA | CTR_EVENTS_RAM | CTR_EVENTS_IO)
+     CTR_EVENTS_PWR | CTR_EVENTS_DMA | CTR_EVENTS_RAM | CTR_EVENTS_IO | CTR_EVENTS_TASK)
 #define CTR_EVENTS_PROGRAM (CTR_EVENTS_SYS | CTR_EVENTS_MAP | CTR_EVENTS_TIME)
 
 /*
@@ -436,6 +437,15 @@ enum ctr_event_type {
      *   gave or got), str region, str device ("" if nobody owns the region)
      */
     CTR_EVENT_IO = 19,
+    /*
+     * From here on a machine's processor runs another task of Linux, or this one has
+     * another name or number:
+     *   u32 pid (of the task; gettid(2)), u32 tgid (of its process; getpid(2)), u64 task
+     *   (virtual address of its task_struct; 0: it is not known which one runs, and the
+     *   rest is empty), str comm (up to 15 bytes)
+     * pid 0 is the idle task of the processor.  Before the first event it is not known.
+     */
+    CTR_EVENT_TASK = 20,
 };
 
 #define CTR_MARK_OUTSIDE 1u /* cannoli-ctl mark */
@@ -446,6 +456,7 @@ enum ctr_event_type {
 #define CTR_GATE_TREE 4u    /* a call, and its return */
 #define CTR_GATE_COUNT 5u   /* so many instructions were executed */
 #define CTR_GATE_START 6u   /* the thread began like this */
+#define CTR_GATE_TASK 7u    /* a task or address space of a machine that is not chosen */
 #define CTR_LABEL_SET 1u
 #define CTR_LABEL_REMOVE 2u
 

@@ -103,7 +103,7 @@ static void random_event(uint64_t *rng, struct evenc *e, unsigned i)
     struct payload p = {.n = 0};
     uint32_t type = CTR_EVENT_MAP;
     uint64_t page = 0x1000;
-    switch (random_below(rng, 19)) {
+    switch (random_below(rng, 20)) {
     case 0:
         type = i % 2 ? CTR_EVENT_SYSRET : CTR_EVENT_SYSCALL;
         payload_syscall(&p, random_below(rng, 4), random_below(rng, 9), 8, "read");
@@ -213,6 +213,13 @@ static void random_event(uint64_t *rng, struct evenc *e, unsigned i)
         }
         put_str(&p, "serial", random_below(rng, 7));
         put_str(&p, "isa-serial", random_below(rng, 11));
+        break;
+    case 16:
+        type = CTR_EVENT_TASK;
+        put_u32(&p, random_below(rng, 9));
+        put_u32(&p, random_below(rng, 9));
+        put_u64(&p, page);
+        put_str(&p, "kworker/0:0", random_below(rng, 12));
         break;
     case 11:
         type = CTR_EVENT_SLICE;

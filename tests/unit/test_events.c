@@ -187,6 +187,14 @@ static void random_payload(struct payload *p, uint32_t type)
         random_str(p);
         random_str(p);
         break;
+    case CTR_EVENT_TASK: {
+        const uint32_t known = below(4);
+        put_u32(p, known ? (uint32_t)number() : 0);
+        put_u32(p, known ? (uint32_t)number() : 0);
+        put_u64(p, known ? number() | 1 : 0);
+        put_str(p, "kworker/u16:24-e", known ? below(16) : 0);
+        break;
+    }
     case CTR_EVENT_CONTEXT:
         for (unsigned i = 0; i < 3; i++) {
             put_u64(p, number());
@@ -254,7 +262,7 @@ static int read_all(const struct buf *column, uint32_t count, uint32_t flags,
     return ret ? ret : n;
 }
 
-#define LAST_TYPE CTR_EVENT_IO
+#define LAST_TYPE CTR_EVENT_TASK
 
 enum { MANY = 3000 };
 struct event {
@@ -308,6 +316,7 @@ static void test_roundtrip(void **unused)
                      : e[i].type == CTR_EVENT_RAM       ? CTR_CHUNK_RAM
                      : e[i].type == CTR_EVENT_DMA       ? CTR_CHUNK_DMA
                      : e[i].type == CTR_EVENT_IO        ? CTR_CHUNK_IO
+                     : e[i].type == CTR_EVENT_TASK      ? CTR_CHUNK_TASKS
                      : e[i].type >= CTR_EVENT_INTERRUPT ? CTR_CHUNK_INTERRUPTS
                      : e[i].type >= CTR_EVENT_MARK      ? CTR_CHUNK_MARKS
                                                         : CTR_CHUNK_SYSTEM;
@@ -455,9 +464,9 @@ static void test_payloads(void **unused)
         {CTR_EVENT_MARK, 2, 0, 1},  {CTR_EVENT_MARK, 3, 0, 0},
         {CTR_EVENT_LABEL, 0, 0, 0}, {CTR_EVENT_LABEL, 1, 0, 1},
         {CTR_EVENT_LABEL, 2, 0, 1}, {CTR_EVENT_LABEL, 3, 0, 0},
-        {CTR_EVENT_GATE, 0, 1, 1},  {CTR_EVENT_GATE, 1, 6, 1},
+        {CTR_EVENT_GATE, 0, 1, 1},  {CTR_EVENT_GATE, 1, 7, 1},
         {CTR_EVENT_GATE, 2, 1, 0},  {CTR_EVENT_GATE, 1, 0, 0},
-        {CTR_EVENT_GATE, 1, 7, 0},
+        {CTR_EVENT_GATE, 1, 8, 0},
     };
     for (unsigned i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
         random_payload(&p, kinds[i].type);
@@ -904,6 +913,45 @@ static void test_parse_memory(void **unused)
     refused_u32(e.type, &p, 4, 1, 8);
 }
 
+static void test_parse_task(void **unused)
+{
+    (void)unused;
+    struct payload p = {.n = 0};
+    struct ctr_os_event e = {.type = CTR_EVENT_TASK, .payload = p.p};
+    struct ctr_power w;
+    struct ctr_task t;
+    put_u32(&p, 126);
+    put_u32(&p, 125);
+    put_u64(&p, 0xffff000001234500);
+    put_str(&p, "kworker/u16:24-", 15);
+    assert_int_equal(ctr_parse_task(&e, &t), 0);
+    assert_int_equal(t.pid, 126);
+    assert_int_equal(t.tgid, 125);
+    assert_int_equal(t.task, 0xffff000001234500);
+    assert_int_equal(t.comm.n, 15);
+    assert_memory_equal(t.comm.p, "kworker/u16:24-", 15);
+    assert_int_equal(ctr_parse_power(&e, &w), -CTR_E_INVAL);
+    refused_sizes(e.type, &p);
+    put64(p.p + 8, 0); /* it is not known, but has a pid */
+    assert_non_null(payload_check(e.type, p.p, p.n));
+
+    p.n = 0;
+    put_u32(&p, 1);
+    put_u32(&p, 1);
+    put_u64(&p, 1);
+    put_str(&p, "kworker/u16:24-e", 16);
+    assert_non_null(payload_check(e.type, p.p, p.n));
+
+    p.n = 0;
+    put_u64(&p, 0);
+    put_u64(&p, 0);
+    put_str(&p, "", 0);
+    assert_int_equal(ctr_parse_task(&e, &t), 0);
+    assert_int_equal(t.task, 0);
+    assert_int_equal(t.comm.n, 0);
+    refused_sizes(e.type, &p);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -911,7 +959,7 @@ int main(void)
         cmocka_unit_test(test_size),         cmocka_unit_test(test_payloads),
         cmocka_unit_test(test_args),         cmocka_unit_test(test_parse),
         cmocka_unit_test(test_parse_own),    cmocka_unit_test(test_parse_machine),
-        cmocka_unit_test(test_parse_memory),
+        cmocka_unit_test(test_parse_memory), cmocka_unit_test(test_parse_task),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Threads that run one at a time: readers return what they did in the order in which they
- * did it, whatever the chunks and sets are, from any place, and in both directions.
+ * did it, whatever the chunks and sets are, from any place, and in both directions; also a
+ * part of their tasks and address spaces.
  */
 #include "support.h"
 
@@ -25,7 +26,8 @@ struct step {
     uint64_t ordinal;
     uint32_t addr;
     int store;
-    uint64_t ns; /* the last time known before it, in its thread */
+    uint64_t ns;         /* the last time known before it, in its thread */
+    uint32_t table, pid; /* by its thread's last events; pid 0: it is not known */
 };
 
 static struct step steps[STEPS];
@@ -36,6 +38,7 @@ struct maker {
     struct sidebuf side;
     uint32_t n;
     uint64_t ordinal, start, stopped, ns;
+    uint32_t table, pid;
     unsigned set;
     int first, open;
 };
@@ -93,10 +96,19 @@ static void end_chunk(struct machine *m, uint32_t thread)
 static void event(struct machine *m, struct maker *t, uint32_t type)
 {
     struct payload p = {.n = 0};
-    put_u64(&p, type == CTR_EVENT_SLICE ? m->slice : below(1000));
-    if (type == CTR_EVENT_CONTEXT) {
+    if (type == CTR_EVENT_SLICE) {
+        put_u64(&p, m->slice);
+    } else if (type == CTR_EVENT_CONTEXT) {
+        t->table = below(4);
+        put_u64(&p, t->table);
         put_u64(&p, 0);
         put_u64(&p, 0);
+    } else {
+        t->pid = below(5);
+        put_u32(&p, t->pid);
+        put_u32(&p, t->pid);
+        put_u64(&p, t->pid ? 0x1000 + t->pid : 0);
+        put_str(&p, "name", t->pid ? 4 : 0);
     }
     t->ns = m->now++;
     side_event(&t->side, t->n, t->n, type, t->ns, &p);
@@ -127,7 +139,7 @@ static void make(struct machine *m, unsigned per_set, unsigned per_chunk)
             change_thread(m, (m->runs + 1 + below(THREADS - 1)) % THREADS);
             t = &m->thread[m->runs];
         } else if (below(9) == 0) {
-            event(m, t, CTR_EVENT_CONTEXT);
+            event(m, t, below(2) ? CTR_EVENT_CONTEXT : CTR_EVENT_TASK);
         }
         if (m->in_set >= per_set || below(per_chunk) == 0) {
             end_chunk(m, m->runs);
@@ -143,7 +155,9 @@ static void make(struct machine *m, unsigned per_set, unsigned per_chunk)
                                  .ordinal = t->ordinal++,
                                  .addr = 0x1000 + STRIDE * below(PLACES),
                                  .store = below(3) == 0,
-                                 .ns = t->ns};
+                                 .ns = t->ns,
+                                 .table = t->table,
+                                 .pid = t->pid};
         t->words[t->n] = 1 + (uint32_t)steps[i].store;
         t->units[MAX_RUNS - 1 - t->n] = steps[i].addr;
         t->n++;
@@ -160,7 +174,8 @@ static struct ctr_trace *make_trace(unsigned per_set, unsigned per_chunk, unsign
 {
     const struct ctr_meta meta = {.target = "arm-softmmu",
                                   .events = CTR_EVENTS_EXEC | CTR_EVENTS_MEM |
-                                            CTR_EVENTS_CTX | CTR_EVENTS_ORDER,
+                                            CTR_EVENTS_CTX | CTR_EVENTS_ORDER |
+                                            CTR_EVENTS_TASK,
                                   .addr_bits = 32};
     struct machine *m = calloc(1, sizeof(*m));
     struct ctr_trace *tr;
@@ -200,13 +215,15 @@ static struct ctr_trace *next_trace(unsigned k)
 /* ------------------------------------------------------------------- replay */
 
 struct line {
-    uint32_t thread, addr;
+    uint32_t thread, addr, pid, unused;
     uint64_t ordinal;
 };
 
 static int put_mem(void *arg, struct ctr_job *job, const struct ctr_mem *m)
 {
-    const struct line line = {m->thread->index, (uint32_t)m->addr, m->ordinal};
+    struct ctr_task task;
+    const uint32_t pid = ctr_job_task(job, &task) ? task.pid : 0;
+    const struct line line = {m->thread->index, (uint32_t)m->addr, pid, 0, m->ordinal};
     (void)arg;
     assert_ptr_equal(m->thread, ctr_job_thread(job));
     return ctr_job_append(job, &line, sizeof(line));
@@ -238,7 +255,32 @@ static int selected(const struct ctr_filter *f, const struct step *s)
     if (f->kinds && !(f->kinds & (s->store ? CTR_KIND_STORE : CTR_KIND_LOAD))) {
         return 0;
     }
+    const struct ctr_task task = {.pid = s->pid, .task = s->pid};
+    const struct ctr_context context = {.table = s->table};
+    if ((f->task && !f->task(f->arg, &task)) ||
+        (f->context && !f->context(f->arg, &context))) {
+        return 0;
+    }
     return in && s->ns >= f->from_ns && (!f->to_ns || s->ns < f->to_ns);
+}
+
+static int odd_task(void *arg, const struct ctr_task *t)
+{
+    assert_ptr_equal(arg, steps);
+    assert_int_equal(t->task != 0, t->pid != 0);
+    return t->pid & 1;
+}
+
+static int unknown_task(void *arg, const struct ctr_task *t)
+{
+    assert_ptr_equal(arg, steps);
+    return !t->task;
+}
+
+static int first_context(void *arg, const struct ctr_context *c)
+{
+    assert_ptr_equal(arg, steps);
+    return c->table == 0;
 }
 
 static void next_step(struct expected *x, uint32_t thread, uint64_t ordinal,
@@ -269,11 +311,13 @@ static int check_lines(void *arg, const struct ctr_job *job, const void *data, s
     for (size_t i = 0; i < n / sizeof(*line); i++) {
         assert_int_equal(line[i].thread, ctr_job_thread(job)->index);
         next_step(arg, line[i].thread, line[i].ordinal, line[i].addr);
+        assert_int_equal(line[i].pid, steps[((struct expected *)arg)->at - 1].pid);
     }
     return 0;
 }
 
-/* A part of the threads, of the time, of the addresses, or everything. */
+/* A part of the threads, tasks, address spaces, of the time, of the addresses, or
+ * everything. */
 static void random_filter(struct ctr_filter *f, uint32_t *threads,
                           struct ctr_range *range)
 {
@@ -288,6 +332,9 @@ static void random_filter(struct ctr_filter *f, uint32_t *threads,
         f->from_ns = steps[below(STEPS)].ns;
         f->to_ns = below(2) ? steps[below(STEPS)].ns : 0;
     }
+    f->task = below(2) ? NULL : below(2) ? odd_task : unknown_task;
+    f->context = below(3) ? NULL : first_context;
+    f->arg = steps;
     if (below(3) == 0) {
         *range = (struct ctr_range){0x1000 + STRIDE, 0x1001 + STRIDE * (1 + below(3)), 0};
         f->addrs = range;
@@ -310,7 +357,8 @@ static void test_replay(void **state)
             const struct ctr_replay_opts opts = {.workers = 1 + below(4),
                                                  .piece_insns = below(2) * 50,
                                                  .filter = &filter,
-                                                 .slices = 1};
+                                                 .slices = 1,
+                                                 .tasks = 1};
             assert_int_equal(ctr_replay(tr, &ops, &x, &opts, NULL), 0);
             assert_end(&x);
         }

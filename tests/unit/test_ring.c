@@ -103,7 +103,14 @@ static uint32_t random_event(struct payload *p, unsigned thread)
 {
     char name[32];
     uint32_t op = below(2) ? CTR_LABEL_SET : CTR_LABEL_REMOVE;
-    switch (below(13)) {
+    switch (below(14)) {
+    case 13:
+        p->n = 0;
+        put_u32(p, 1 + below(1000));
+        put_u32(p, 1 + below(1000));
+        put_u64(p, 1 + below(1000));
+        put_str(p, "task", below(5));
+        return CTR_EVENT_TASK;
     case 12:
         return random_memory(p);
     case 11:
@@ -291,13 +298,14 @@ struct last {
     char args[ALL][32];
     uint64_t table[ALL];
     uint32_t power[ALL];
+    uint32_t pid[ALL];
 };
 
 static size_t read_last(struct ctr_trace *tr, struct last *l)
 {
     const struct ctr_filter filter = {.kinds = CTR_KIND_THR | CTR_KIND_MARK |
                                                CTR_KIND_MAP | CTR_KIND_CTX |
-                                               CTR_KIND_PWR};
+                                               CTR_KIND_PWR | CTR_KIND_TASK};
     struct ctr_cursor *c;
     struct ctr_event ev;
     size_t n = 0;
@@ -307,6 +315,7 @@ static size_t read_last(struct ctr_trace *tr, struct last *l)
         struct ctr_thread_event t;
         struct ctr_context context;
         struct ctr_power power;
+        struct ctr_task task;
         struct ctr_label x;
         n++;
         if (ctr_parse_thread(&ev.os, &t) == 0) {
@@ -318,6 +327,8 @@ static size_t read_last(struct ctr_trace *tr, struct last *l)
             }
         } else if (ctr_parse_power(&ev.os, &power) == 0) {
             l->power[ev.os.thread->tid] = power.op;
+        } else if (ctr_parse_task(&ev.os, &task) == 0) {
+            l->pid[ev.os.thread->tid] = task.pid;
         } else if (ctr_parse_context(&ev.os, &context) == 0) {
             l->table[ev.os.thread->tid] = context.table;
         } else if (ctr_parse_label(&ev.os, &x) == 0) {

@@ -4,6 +4,7 @@
 #define CTR_DECODE_H
 
 #include "file/trace.h"
+#include "model/evcol.h"
 #include "model/value.h"
 #include "decode/phys.h"
 
@@ -12,7 +13,8 @@ struct raw_chunk {
     struct section sec;
     struct ctr_chunk pub;
     struct buf payload;
-    uint64_t lo, hi; /* ordinals of the selected instructions */
+    uint64_t lo, hi;              /* ordinals of the selected instructions */
+    struct ev_last task, context; /* what was before it, if the feed follows them */
 };
 
 /* A write of a register of the file's table; it may not change the value. */

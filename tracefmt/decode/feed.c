@@ -73,6 +73,8 @@ int feed_init(struct feed *f, struct ctr_trace *tr, const struct ctr_filter *fil
     }
     evdec_init(&f->times);
     f->kinds = f->filter.kinds ? f->filter.kinds : CTR_KIND_ALL;
+    f->follows =
+        (f->filter.task ? CTR_KIND_TASK : 0) | (f->filter.context ? CTR_KIND_CTX : 0);
     f->runs = 1;
     part_reader_init(&f->index, tr);
     return 0;
@@ -87,6 +89,8 @@ void feed_fini(struct feed *f)
     free(f->may);
     free(f->pc_may);
     buf_free(&f->pages);
+    free(f->follower);
+    buf_free(&f->before.payload);
     evdec_fini(&f->times);
     part_reader_fini(&f->index);
 }
@@ -158,7 +162,8 @@ static uint32_t os_flags(const struct feed *f)
            (f->os & CTR_KIND_PWR ? CHUNK_F_POWER : 0) |
            (f->os & CTR_KIND_RAM ? CHUNK_F_RAM : 0) |
            (f->os & CTR_KIND_DMA ? CHUNK_F_DMA : 0) |
-           (f->os & CTR_KIND_IO ? CHUNK_F_IO : 0);
+           (f->os & CTR_KIND_IO ? CHUNK_F_IO : 0) |
+           (f->os & CTR_KIND_TASK ? CHUNK_F_TASKS : 0);
 }
 
 int feed_chunk(const struct feed *f, const struct ctr_chunk *c)
@@ -369,6 +374,145 @@ static int select_insns(struct feed *f, struct raw_chunk *c, struct ctr_diag *di
     return err ? err : in;
 }
 
+/* --------------------------------------------------------------- what runs */
+
+/* The last events of a thread before chunk `upto'. */
+struct follower {
+    int known;
+    uint64_t upto;
+    struct ev_last task, context;
+};
+
+static struct follower *follower_of(struct feed *f, uint32_t thread)
+{
+    if (thread >= f->nfollowers) {
+        const size_t n = thread + (size_t)16;
+        struct follower *v = realloc(f->follower, n * sizeof(v[0]));
+        if (!v) {
+            return NULL;
+        }
+        memset(v + f->nfollowers, 0, (n - f->nfollowers) * sizeof(v[0]));
+        f->follower = v;
+        f->nfollowers = n;
+    }
+    return &f->follower[thread];
+}
+
+/* Reads all events of a chunk for the last ones of these kinds. */
+static int read_lasts(struct feed *f, const struct raw_chunk *c, uint32_t flags,
+                      struct follower *to, struct ctr_diag *diag)
+{
+    struct evdec *e = &f->times;
+    e->task = e->context = (struct ev_last){.size = 0};
+    int err = evdec_begin(e, &c->sec, &c->payload, &c->pub, f->tr->dctx, diag);
+    while (!err && e->have) {
+        err = evdec_next(e);
+    }
+    if (flags & CHUNK_F_TASKS) {
+        to->task = e->task;
+    }
+    if (flags & CHUNK_F_CONTEXTS) {
+        to->context = e->context;
+    }
+    return err;
+}
+
+/* Finds them in the chunks of a file before this one; those that are damaged have none. */
+static int find_lasts(struct feed *f, const struct ctr_chunk *c, struct follower *to,
+                      struct ctr_diag *diag)
+{
+    uint32_t flags = (f->follows & CTR_KIND_TASK ? CHUNK_F_TASKS : 0) |
+                     (f->follows & CTR_KIND_CTX ? CHUNK_F_CONTEXTS : 0);
+    const uint64_t stop = to->known && to->upto <= c->index ? to->upto : 0;
+    struct section *sec = &f->before.sec;
+    if (!stop) {
+        to->task = to->context = (struct ev_last){.size = 0};
+    }
+    for (uint64_t i = c->index; flags && i > stop; i--) {
+        struct chunk_row row;
+        struct ctr_diag why;
+        int err = chunktab_get(f->tr->chunks, i - 1, &row, &why);
+        if (!err && (row.pub.thread != c->thread || !(row.pub.flags & flags))) {
+            continue;
+        }
+        err = err ? err : section_read(&f->tr->src, row.pub.off, sec, &why);
+        err = err ? err
+                  : section_columns(&f->tr->src, sec, 1u << FRAME_EVENTS,
+                                    &f->before.payload, &why);
+        f->before.pub = row.pub;
+        err = err ? err : read_lasts(f, &f->before, row.pub.flags & flags, to, &why);
+        if (err < 0 && !ctr_is_damage(err)) {
+            if (diag) {
+                *diag = why;
+            }
+            return err;
+        }
+        flags &= ~row.pub.flags;
+    }
+    to->known = 1;
+    to->upto = c->index;
+    return 0;
+}
+
+/* What was before the chunk. Returns 1, 0 if none of it can be selected, or an error. */
+static int follow(struct feed *f, const struct ctr_chunk *c, struct raw_chunk *out,
+                  struct ctr_diag *diag)
+{
+    if (!f->follows) {
+        return 1;
+    }
+    struct follower *to = follower_of(f, c->thread);
+    if (!to) {
+        return ctr_fail_nomem(diag);
+    }
+    const int err = f->tr->src.seekable ? find_lasts(f, c, to, diag) : 0;
+    out->task = to->task;
+    out->context = to->context;
+    return err ? err
+               : c->flags & (CHUNK_F_TASKS | CHUNK_F_CONTEXTS) ||
+                     feed_selects(f, &out->task, &out->context);
+}
+
+/* On a stream: what is after the chunk. */
+static int follow_on(struct feed *f, const struct raw_chunk *c, struct ctr_diag *diag)
+{
+    struct follower *to = f->follows ? follower_of(f, c->pub.thread) : NULL;
+    const uint32_t flags = c->pub.flags & (CHUNK_F_TASKS | CHUNK_F_CONTEXTS);
+    return to && flags ? read_lasts(f, c, flags, to, diag) : 0;
+}
+
+static struct ctr_os_event last_event(const struct ev_last *last, uint32_t type)
+{
+    return (struct ctr_os_event){
+        .type = type, .size = last->size, .payload = last->payload};
+}
+
+int feed_selects(const struct feed *f, const struct ev_last *task,
+                 const struct ev_last *context)
+{
+    const struct ctr_filter *flt = &f->filter;
+    struct ctr_task t = {.comm = {"", 0}};
+    struct ctr_context c = {0};
+    struct ctr_os_event e;
+    if (flt->task) {
+        e = last_event(task, CTR_EVENT_TASK);
+        if (task->size) {
+            ctr_parse_task(&e, &t);
+        }
+        if (!flt->task(flt->arg, &t)) {
+            return 0;
+        }
+    }
+    if (flt->context) {
+        e = last_event(context, CTR_EVENT_CONTEXT);
+        if (context->size) {
+            ctr_parse_context(&e, &c);
+        }
+        return flt->context(flt->arg, &c);
+    }
+    return 1;
+}
+
 /* -------------------------------------------------------------------- file */
 
 int feed_read(struct feed *f, const struct ctr_chunk *c, struct raw_chunk *out,
@@ -397,7 +541,8 @@ int feed_read(struct feed *f, const struct ctr_chunk *c, struct raw_chunk *out,
     out->hi = span.to;
     unsigned columns =
         (f->runs ? decoder_columns(f->want) : 0) |
-        (f->os || f->slices || cut_by_time(&span, c) ? 1u << FRAME_EVENTS : 0);
+        (f->os || f->slices || f->follows || cut_by_time(&span, c) ? 1u << FRAME_EVENTS
+                                                                   : 0);
     return section_columns(&f->tr->src, sec, columns, &out->payload, diag);
 }
 
@@ -430,7 +575,8 @@ static int phys_may_match(struct feed *f, const struct ctr_chunk *c,
 int feed_take(struct feed *f, const struct ctr_chunk *c, struct raw_chunk *out,
               struct ctr_diag *diag)
 {
-    int err = phys_may_match(f, c, out, diag);
+    int err = follow(f, c, out, diag);
+    err = err == 1 ? phys_may_match(f, c, out, diag) : err;
     if (err != 1) {
         return err;
     }
@@ -507,7 +653,15 @@ static int stream_section(struct feed *f, struct raw_chunk *out, struct ctr_diag
         err = trace_read_header(tr, sec, &row, diag);
         err = err ? err : trace_count_chunk(tr, &row.pub, diag);
         out->pub = row.pub;
-        return err || !feed_chunk(f, &out->pub) ? err : select_insns(f, out, diag);
+        if (!err) {
+            err = follow(f, &out->pub, out, diag);
+        }
+        if (err >= 0) {
+            const int selected = err && feed_chunk(f, &out->pub);
+            err = follow_on(f, out, diag);
+            return err || !selected ? err : select_insns(f, out, diag);
+        }
+        return err;
     case SECT_REGS:
         return trace_set_regs(tr, sec, diag);
     case SECT_ROOT:

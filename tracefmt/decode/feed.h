@@ -21,12 +21,16 @@ struct feed {
                         computed yet */
     int pc_unknown;  /* or a definition is damaged: any block may */
     uint32_t kinds;
-    int runs;               /* runs of blocks will be decoded; 1 at first ... */
-    unsigned want;          /* ... and DEC_* with them */
-    uint32_t os;            /* CTR_KIND_* of the wanted system events */
-    int slices;             /* events are decoded for the order of threads: lanes.h */
-    struct chunk_scan scan; /* files */
-    int first;              /* the chunk, or one left out before it, has CHUNK_F_FIRST */
+    int runs;                  /* runs of blocks will be decoded; 1 at first ... */
+    unsigned want;             /* ... and DEC_* with them */
+    uint32_t os;               /* CTR_KIND_* of the wanted system events */
+    int slices;                /* events are decoded for the order of threads: lanes.h */
+    uint32_t follows;          /* CTR_KIND_TASK, _CTX: what they say last is known */
+    struct follower *follower; /* by index of the thread */
+    size_t nfollowers;
+    struct raw_chunk before; /* a chunk with such an event */
+    struct chunk_scan scan;  /* files */
+    int first;               /* the chunk, or one left out before it, has CHUNK_F_FIRST */
     struct part_reader index;
     struct evdec times; /* of chunks that extend beyond the filter's time */
     struct buf pages;   /* a chunk's column of pages */
@@ -64,6 +68,16 @@ int feed_take(struct feed *f, const struct ctr_chunk *c, struct raw_chunk *out,
 int feed_may_match(struct feed *f, uint64_t i, struct ctr_diag *diag);
 
 int feed_thread(const struct feed *f, const struct ctr_thread *t);
+
+/* Whether it depends on what runs. */
+static inline int feed_chooses(const struct feed *f)
+{
+    return f->filter.task || f->filter.context;
+}
+
+/* Whether the filter selects what a vCPU does after these events. */
+int feed_selects(const struct feed *f, const struct ev_last *task,
+                 const struct ev_last *context);
 
 /* What the filter selects in a thread. */
 struct selection {

@@ -62,7 +62,11 @@ int walk_begin(struct walk *w, const struct feed *f, const struct raw_chunk *raw
     if (f->runs) {
         err = decoder_begin(&w->dec, tr, raw, f->want, diag);
     }
-    if (!err && (f->os || f->slices)) {
+    w->events.task = raw->task;
+    w->events.context = raw->context;
+    w->selects_at = UINT32_MAX;
+    w->events.lasts = 0;
+    if (!err && (f->os || f->slices || f->follows)) {
         err = evdec_begin(&w->events, &raw->sec, &raw->payload, &raw->pub, w->dec.dctx,
                           diag);
     }
@@ -116,12 +120,38 @@ int walk_event(struct walk *w)
     return 1;
 }
 
-int walk_event_selected(const struct walk *w)
+int walk_choose(struct walk *w)
+{
+    if (w->selects_at != w->events.lasts) {
+        w->selects_at = w->events.lasts;
+        w->selects = feed_selects(w->feed, &w->events.task, &w->events.context);
+    }
+    return w->selects;
+}
+
+/* An event that says what runs belongs to what it ends and to what it begins. */
+static int selects_event(struct walk *w)
+{
+    struct ctr_os_event *e = &w->events.ev;
+    struct ev_last *last = evdec_last(&w->events, e->type);
+    if (walk_choose(w) || !last || e->size > EV_LAST_BYTES) {
+        return w->selects;
+    }
+    const struct ev_last old = *last;
+    last->size = e->size;
+    memcpy(last->payload, e->payload, e->size);
+    const int ret = feed_selects(w->feed, &w->events.task, &w->events.context);
+    *last = old;
+    return ret;
+}
+
+int walk_event_selected(struct walk *w)
 {
     const struct selection *s = &w->sel;
     const struct ctr_os_event *e = &w->events.ev;
     return e->ordinal >= s->from && e->ordinal < s->to && w->events.now >= s->from_ns &&
-           w->events.now < s->to_ns && (w->feed->os & event_kind(e->type)) != 0;
+           w->events.now < s->to_ns && (w->feed->os & event_kind(e->type)) != 0 &&
+           (!feed_chooses(w->feed) || selects_event(w));
 }
 
 static uint64_t out_pc(const struct walk *w)
@@ -134,10 +164,10 @@ static uint64_t out_ordinal(const struct walk *w)
     return w->run.ordinal ? w->run.ordinal - 1 : 0;
 }
 
-int walk_out_selected(const struct walk *w)
+int walk_out_selected(struct walk *w)
 {
     uint64_t ordinal = out_ordinal(w);
-    if (ordinal < w->lo || ordinal >= w->hi || w->sel.has_addrs) {
+    if (ordinal < w->lo || ordinal >= w->hi || w->sel.has_addrs || !walk_selects(w)) {
         return 0;
     }
     if (!w->last_block) {

@@ -26,6 +26,8 @@ struct walk {
     int outs_done;                  /* the changes before the run were made */
     const struct block *last_block; /* of the previous run, NULL: there was none */
     uint16_t last_insn;
+    int selects;         /* see walk_selects, ... */
+    uint32_t selects_at; /* ... as of events.lasts */
 };
 
 int walk_init(struct walk *w);
@@ -41,6 +43,13 @@ static inline int walk_has_regs(const struct walk *w)
 int walk_begin(struct walk *w, const struct feed *f, const struct raw_chunk *raw,
                struct ctr_diag *diag);
 void walk_diag(struct walk *w, struct ctr_diag *diag);
+
+/* Whether the filter selects the task and the address space of the run. */
+int walk_choose(struct walk *w);
+static inline int walk_selects(struct walk *w)
+{
+    return !feed_chooses(w->feed) || walk_choose(w);
+}
 
 /* Makes the remaining register writes before and in this run. */
 void walk_end_run(struct walk *w);
@@ -91,7 +100,7 @@ static inline int walk_between(const struct walk *w)
 }
 
 /* Whether the filter selects that event. */
-int walk_event_selected(const struct walk *w);
+int walk_event_selected(struct walk *w);
 
 /*
  * The place of changes from outside before the run: the number of instructions executed
@@ -110,6 +119,6 @@ void walk_outs(struct walk *w);
 void walk_out_event(const struct walk *w, uint32_t k, struct ctr_reg_change *c);
 
 /* Whether the filter selects changes from outside at this place. */
-int walk_out_selected(const struct walk *w);
+int walk_out_selected(struct walk *w);
 
 #endif

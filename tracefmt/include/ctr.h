@@ -119,11 +119,12 @@ CTR_API void ctr_close(struct ctr_trace *tr);
 #define CTR_HAS_ORDER                                                                    \
     0x800u /* one thread ran at a time, and slices say which: see                        \
               ctr_replay_opts.slices */
-#define CTR_HAS_PHYS 0x1000u /* physical addresses of accesses */
-#define CTR_HAS_PWR 0x2000u  /* vCPUs that wait or are off */
-#define CTR_HAS_DMA 0x4000u  /* what wrote to RAM other than by accesses ... */
-#define CTR_HAS_RAM 0x8000u  /* ... and RAM as it was at first */
-#define CTR_HAS_IO 0x10000u  /* accesses to devices */
+#define CTR_HAS_PHYS 0x1000u  /* physical addresses of accesses */
+#define CTR_HAS_PWR 0x2000u   /* vCPUs that wait or are off */
+#define CTR_HAS_DMA 0x4000u   /* what wrote to RAM other than by accesses ... */
+#define CTR_HAS_RAM 0x8000u   /* ... and RAM as it was at first */
+#define CTR_HAS_IO 0x10000u   /* accesses to devices */
+#define CTR_HAS_TASK 0x20000u /* which task of its Linux a vCPU runs */
 
 enum ctr_state {
     CTR_COMPLETE = 0,   /* finished by the recorder */
@@ -265,6 +266,7 @@ CTR_API const struct ctr_thread *ctr_trace_thread(const struct ctr_trace *tr, ui
 #define CTR_CHUNK_RAM 0x2000u       /* CTR_EVENT_RAM */
 #define CTR_CHUNK_DMA 0x4000u       /* CTR_EVENT_DMA */
 #define CTR_CHUNK_IO 0x8000u        /* CTR_EVENT_IO */
+#define CTR_CHUNK_TASKS 0x10000u    /* CTR_EVENT_TASK */
 /* With CTR_HAS_ORDER: no chunk that was begun before it has anything later. */
 #define CTR_CHUNK_FIRST 0x800u
 
@@ -648,6 +650,12 @@ struct ctr_io {     /* CTR_EVENT_IO */
     uint64_t value;
     struct ctr_str region, device;
 };
+struct ctr_task {  /* CTR_EVENT_TASK */
+    uint32_t pid;  /* of the task; 0: the idle task of its vCPU */
+    uint32_t tgid; /* of its process */
+    uint64_t task; /* virtual address of its task_struct; 0: it is not known which */
+    struct ctr_str comm;
+};
 
 /* Each returns 0, or -CTR_E_INVAL for an event of another type.  Payloads of a
  * trace were checked when they were read; results point into the payload. */
@@ -669,6 +677,7 @@ CTR_API int ctr_parse_power(const struct ctr_os_event *e, struct ctr_power *out)
 CTR_API int ctr_parse_ram(const struct ctr_os_event *e, struct ctr_ram *out);
 CTR_API int ctr_parse_dma(const struct ctr_os_event *e, struct ctr_dma *out);
 CTR_API int ctr_parse_io(const struct ctr_os_event *e, struct ctr_io *out);
+CTR_API int ctr_parse_task(const struct ctr_os_event *e, struct ctr_task *out);
 
 /* What an event says of where the run before it went, if that executed the last
  * instruction of its block. */
@@ -846,12 +855,13 @@ struct ctr_range {
 #define CTR_KIND_RAM 0x1000u  /* where a machine has RAM, and what it holds at first */
 #define CTR_KIND_DMA 0x2000u  /* what wrote to RAM other than by accesses */
 #define CTR_KIND_IO 0x4000u   /* accesses to devices */
-#define CTR_KIND_ALL 0x7fffu
+#define CTR_KIND_TASK 0x8000u /* which task a vCPU runs */
+#define CTR_KIND_ALL 0xffffu
 /* All kinds of events between instructions. */
 #define CTR_KIND_BETWEEN                                                                 \
     (CTR_KIND_SYS | CTR_KIND_MAP | CTR_KIND_THR | CTR_KIND_MARK | CTR_KIND_INT |         \
      CTR_KIND_CTX | CTR_KIND_ORDER | CTR_KIND_PWR | CTR_KIND_RAM | CTR_KIND_DMA |        \
-     CTR_KIND_IO)
+     CTR_KIND_IO | CTR_KIND_TASK)
 
 /*
  * Which events are wanted.  All zero (CTR_FILTER_INIT) means all of them.
@@ -874,11 +884,17 @@ struct ctr_range {
  *                physical addresses.  With any given, exec events and register changes come only for
  *                instructions that have such an access
  *   privileges   of the code, of machines: a mask of 1 << CTR_PRIVILEGE_*; 0: any
+ *   task         says whether a task of a machine's Linux is selected, by the last TASK
+ *                event (task.task is 0 where it is not known which one runs); a TASK event is
+ *                selected if what it ends or what it begins is
+ *   context      the same of an address space, by the last CONTEXT event (all 0 before it).
+ *                Both get arg; they are called by any worker, and must say the same of the
+ *                same task or address space each time
  *   kinds        CTR_KIND_*; 0 is CTR_KIND_ALL
  * With pcs, addrs or phys given all events between instructions are left out, with the
  * last two also register changes from outside.
  * Chunks that cannot match are not read when there is an index.
- * run callbacks know only threads, from, to, times and privileges.
+ * run callbacks know only threads, from, to, times, privileges, task and context.
  */
 struct ctr_filter {
     uint64_t from;
@@ -903,6 +919,9 @@ struct ctr_filter {
     const uint32_t *threads;
     uint32_t nphys;
     const struct ctr_range *phys; /* of CTR_HAS_PHYS; else nothing matches */
+    int (*task)(void *arg, const struct ctr_task *task);
+    int (*context)(void *arg, const struct ctr_context *context);
+    void *arg;
 };
 #define CTR_FILTER_INIT {0}
 
@@ -918,6 +937,12 @@ struct ctr_job;
 CTR_API unsigned ctr_job_worker(const struct ctr_job *job);
 CTR_API const struct ctr_chunk *ctr_job_chunk(const struct ctr_job *job);
 CTR_API const struct ctr_thread *ctr_job_thread(const struct ctr_job *job);
+
+/*
+ * In a callback, with ctr_replay_opts.tasks: the task that runs there. Returns 1, or 0 if
+ * it is not known. out->comm is valid during the callback.
+ */
+CTR_API int ctr_job_task(const struct ctr_job *job, struct ctr_task *out);
 
 /*
  * Room for n more bytes of output, or NULL (no memory; the replay then ends
@@ -995,7 +1020,8 @@ struct ctr_replay_opts {
      * them: what a thread did from one SLICE event to the next.
      */
     uint8_t slices;
-    uint8_t phys; /* 1: accesses come with physical addresses (CTR_HAS_PHYS) */
+    uint8_t phys;  /* 1: accesses come with physical addresses (CTR_HAS_PHYS) */
+    uint8_t tasks; /* 1: for ctr_job_task */
 };
 
 /*

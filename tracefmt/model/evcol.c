@@ -109,6 +109,8 @@ static uint32_t chunk_flag(uint32_t type)
         return CHUNK_F_DMA;
     case CTR_KIND_IO:
         return CHUNK_F_IO;
+    case CTR_KIND_TASK:
+        return CHUNK_F_TASKS;
     default:
         return CHUNK_F_SYSTEM;
     }
@@ -313,8 +315,27 @@ static struct ev_slot *get_place(struct evdec *d, uint64_t what, uint32_t type)
     return s;
 }
 
+struct ev_last *evdec_last(struct evdec *d, uint32_t type)
+{
+    return type == CTR_EVENT_TASK      ? &d->task
+           : type == CTR_EVENT_CONTEXT ? &d->context
+                                       : NULL;
+}
+
+/* The current event is over: what follows is after it. */
+static void keep_last(struct evdec *d)
+{
+    struct ev_last *last = d->have ? evdec_last(d, d->ev.type) : NULL;
+    if (last && d->ev.size <= EV_LAST_BYTES) {
+        last->size = d->ev.size;
+        memcpy(last->payload, d->ev.payload, d->ev.size);
+        d->lasts++;
+    }
+}
+
 int evdec_next(struct evdec *d)
 {
+    keep_last(d);
     d->have = 0;
     if (d->left == 0) {
         return d->head != d->head_end || d->rest_at != d->rest_end ||

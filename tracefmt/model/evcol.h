@@ -57,6 +57,13 @@ int evenc_pack(const struct evenc *e, struct buf *out);
 
 /* ----------------------------------------------------------------- reading */
 
+/* The last event of a type; size 0: there was none. */
+#define EV_LAST_BYTES 40u
+struct ev_last {
+    uint32_t size;
+    uint8_t payload[EV_LAST_BYTES];
+};
+
 struct evdec {
     struct buf column;
     struct ev_context ctx;
@@ -75,6 +82,9 @@ struct evdec {
     uint64_t run;
     uint64_t now;           /* its time, or the last one known before it */
     struct ctr_os_event ev; /* without its thread */
+    /* before the current event; the caller sets them to what was before the chunk */
+    struct ev_last task, context;
+    uint32_t lasts; /* how often one of them changed */
 };
 
 void evdec_init(struct evdec *d);
@@ -88,6 +98,8 @@ int evdec_begin(struct evdec *d, const struct section *sec, const struct buf *pa
                 const struct ctr_chunk *pub, ZSTD_DCtx *dctx, struct ctr_diag *diag);
 /* Moves to the next event. */
 int evdec_next(struct evdec *d);
+/* Where the last event of a type is kept; NULL: of this type none is. */
+struct ev_last *evdec_last(struct evdec *d, uint32_t type);
 
 /* CTR_KIND_* of an event. */
 static inline uint32_t event_kind(uint32_t type)
@@ -117,6 +129,8 @@ static inline uint32_t event_kind(uint32_t type)
         return CTR_KIND_DMA;
     case CTR_EVENT_IO:
         return CTR_KIND_IO;
+    case CTR_EVENT_TASK:
+        return CTR_KIND_TASK;
     default:
         return CTR_KIND_SYS;
     }

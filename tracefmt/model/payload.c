@@ -30,6 +30,7 @@ static const struct payload_kind kinds[] = {
     [CTR_EVENT_RAM] = {6, 1, 1, 0, {4, 4, 8, 8, 8, 8}},
     [CTR_EVENT_DMA] = {4, 1, 1, 0, {4, 4, 8, 8}},
     [CTR_EVENT_IO] = {5, 0, 2, 0, {4, 4, 8, 8, 8}},
+    [CTR_EVENT_TASK] = {3, 0, 1, 0, {4, 4, 8}},
 };
 
 const struct payload_kind *payload_kind(uint32_t type)
@@ -84,6 +85,11 @@ static int known_io(const uint8_t *p)
            le32(p + 4) - 1u < 8;
 }
 
+static int known_task(const uint8_t *p)
+{
+    return le64(p + 8) ? le16(p + 16) < 16 : !le32(p) && !le32(p + 4) && !le16(p + 16);
+}
+
 /* Whether the numbers of a payload have known values. */
 static int known_kind(uint32_t type, const uint8_t *p)
 {
@@ -95,7 +101,7 @@ static int known_kind(uint32_t type, const uint8_t *p)
     case CTR_EVENT_MARK:
         return le32(p) - 1u < CTR_MARK_GUEST;
     case CTR_EVENT_GATE:
-        return le32(p) <= 1 && le32(p + 4) - 1u < CTR_GATE_START;
+        return le32(p) <= 1 && le32(p + 4) - 1u < CTR_GATE_TASK;
     case CTR_EVENT_LABEL:
         return le32(p) - 1u < CTR_LABEL_REMOVE;
     case CTR_EVENT_POWER:
@@ -106,6 +112,8 @@ static int known_kind(uint32_t type, const uint8_t *p)
         return known_dma(p);
     case CTR_EVENT_IO:
         return known_io(p);
+    case CTR_EVENT_TASK:
+        return known_task(p);
     case CTR_EVENT_INTERRUPT:
         return le32(p + 40) < CTR_PRIVILEGES && le32(p + 44) < CTR_PRIVILEGES;
     case CTR_EVENT_INTRET:
@@ -426,6 +434,18 @@ int ctr_parse_io(const struct ctr_os_event *e, struct ctr_io *out)
     out->offset = le64(p + 16);
     out->value = le64(p + 24);
     get_str(get_str(p + 32, &out->region), &out->device);
+    return 0;
+}
+
+int ctr_parse_task(const struct ctr_os_event *e, struct ctr_task *out)
+{
+    if (not_it(e, CTR_EVENT_TASK)) {
+        return -CTR_E_INVAL;
+    }
+    out->pid = le32(e->payload);
+    out->tgid = le32(e->payload + 4);
+    out->task = le64(e->payload + 8);
+    get_str(e->payload + 16, &out->comm);
     return 0;
 }
 

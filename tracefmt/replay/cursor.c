@@ -215,7 +215,7 @@ static int begin_run(struct ctr_cursor *c)
         end_lane(c);
         return 0;
     }
-    if (walk_end(w) < lowest(c)) {
+    if (walk_end(w) < lowest(c) || !walk_selects(w)) {
         c->stage = BETWEEN;
         return walk_next(w);
     }

@@ -36,6 +36,14 @@ const struct ctr_thread *ctr_job_thread(const struct ctr_job *job)
     return job->thread;
 }
 
+int ctr_job_task(const struct ctr_job *job, struct ctr_task *out)
+{
+    const struct ev_last *last = &job->walk->events.task;
+    const struct ctr_os_event e = {
+        .type = CTR_EVENT_TASK, .size = last->size, .payload = last->payload};
+    return last->size && ctr_parse_task(&e, out) == 0 && out->task;
+}
+
 void *ctr_job_reserve(struct ctr_job *job, size_t n)
 {
     if (n > job->out.cap - job->out.n && buf_reserve(&job->out, n)) {
@@ -337,6 +345,7 @@ int ctr_replay(struct ctr_trace *tr, const struct ctr_replay_ops *ops, void *arg
         return err;
     }
     choose_columns(&rp);
+    rp.feed.follows |= opts && opts->tasks ? CTR_KIND_TASK : 0;
     rp.feed.slices = opts && opts->slices && rp.decodes && lanes_needed(tr);
     bundles_init(&rp.bundles, &rp.feed);
     clock_gettime(CLOCK_MONOTONIC, &rp.prog_time);

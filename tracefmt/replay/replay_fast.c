@@ -15,7 +15,8 @@ enum fast_kind replay_fast_kind(const struct replay *rp)
     const struct ctr_replay_ops *ops = rp->ops;
     const struct feed *f = &rp->feed;
     const uint32_t both = CTR_KIND_LOAD | CTR_KIND_STORE;
-    if (f->want & (DEC_REG | DEC_VAL | DEC_PHYS) || !f->runs || f->filter.privileges) {
+    if (f->want & (DEC_REG | DEC_VAL | DEC_PHYS) || !f->runs || f->filter.privileges ||
+        feed_chooses(f)) {
         return FAST_NOT;
     }
     if (ops->exec || ops->mem) {

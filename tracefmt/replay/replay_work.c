@@ -133,6 +133,9 @@ static int do_run(struct ctr_job *job)
     struct walk *w = job->walk;
     const struct run *r = &w->run;
     uint64_t n = (uint64_t)(r->end - r->first);
+    if (!walk_selects(w)) {
+        return 0;
+    }
     /*
      * Whether this piece delivers the run. A run that only has the rest of an
      * instruction belongs to the piece with that instruction.

@@ -171,7 +171,7 @@ static int is_side(const struct searcher *me, uint64_t ordinal)
 }
 
 /* Events belong to the instruction that follows, and came before it. */
-static int is_event_side(const struct searcher *me, uint64_t ordinal)
+static int is_event_side(struct searcher *me, uint64_t ordinal)
 {
     const struct search *s = me->s;
     if (!walk_event_selected(&me->walk)) {
@@ -209,6 +209,9 @@ static int look_event(struct searcher *me, const struct ctr_os_event *e)
 static int look_run(struct searcher *me)
 {
     const struct run *r = &me->walk.run;
+    if (!walk_selects(&me->walk)) {
+        return 0;
+    }
     for (uint32_t i = 0; i < r->naccess; i++) {
         const struct ctr_access *a = &r->access[i];
         if (!select_access(&me->walk.sel, r, i)) {
