@@ -57,6 +57,7 @@ static const struct {
     {"ram", CTR_EVENTS_RAM},
     {"dma", CTR_EVENTS_DMA},
     {"io", CTR_EVENTS_IO},
+    {"task", CTR_EVENTS_TASK},
     {"all", CTR_EVENTS_ALL},
 };
 
@@ -69,8 +70,8 @@ static const struct tool_option table[] = {
     {'e', "events", "LIST",
      "what to record, beside exec: mem, val, reg, thr; of\n"
      "programs sys, map, time; of machines int, ctx, phys,\n"
-     "pwr, ram, dma, io; all (default: all but val, reg and\n"
-     "ram)",
+     "pwr, ram, dma, io, task; all (default: all but val,\n"
+     "reg and ram)",
      &event_words},
     {OPT_DATA_LIMIT, "data-limit", "SIZE",
      "keep SIZE bytes of each buffer that a system call\n"

@@ -13,6 +13,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/futex.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -214,6 +215,12 @@ int mempipe_host_open(struct mempipe_host *h, const struct mempipe_config *confi
     h->control->paused = config->paused;
     h->control->window = config->window;
     h->control->coverage = config->coverage;
+    h->control->nr_contexts = config->nr_contexts;
+    for (uint32_t i = 0; i < config->nr_contexts; i++) {
+        h->control->contexts[i] = config->contexts[i];
+    }
+    snprintf(h->control->tasks, sizeof(h->control->tasks), "%s",
+             config->tasks ? config->tasks : "");
     h->control->filter_bytes = (uint32_t)filter_bytes;
     if (filter_bytes) {
         memcpy(h->control->filter, config->filter, filter_bytes);

@@ -37,6 +37,9 @@ struct mempipe_config {
     bool watch;                      /* it may change while the program runs */
     uint64_t after_insns, for_insns; /* 0: no limit */
     const char *filter;              /* lines for libraries; NULL: none */
+    const char *tasks;               /* NULL: all */
+    const uint64_t *contexts;
+    uint32_t nr_contexts;
 };
 
 struct mempipe_host {

@@ -102,7 +102,7 @@ static bool outlives(uint32_t type)
 {
     return type == CTR_EVENT_MAP || type == CTR_EVENT_THREAD || type == CTR_EVENT_LABEL ||
            type == CTR_EVENT_GATE || type == CTR_EVENT_SELECT ||
-           type == CTR_EVENT_CONTEXT || type == CTR_EVENT_POWER;
+           type == CTR_EVENT_CONTEXT || type == CTR_EVENT_POWER || type == CTR_EVENT_TASK;
 }
 
 int ring_events_collect(struct ring_events *e, const void *side, uint32_t side_bytes)

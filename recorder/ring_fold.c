@@ -44,7 +44,7 @@ struct work {
     uint64_t *shown;   /* ... and what is older is seen by no chunk that is kept, and all
                         * that those who do not sleep did until then is known */
     uint32_t *carrier; /* of each process: the thread that carries what was folded */
-    uint8_t *seen;     /* of each thread: SEEN_* */
+    uint16_t *seen;    /* of each thread: SEEN_* */
 };
 
 /* Of these a thread needs the last one. */
@@ -57,6 +57,7 @@ enum {
     SEEN_SELECT = 32,
     SEEN_CONTEXT = 64,
     SEEN_POWER = 128,
+    SEEN_TASK = 256,
 };
 
 static int out_of_memory(struct ctr_diag *diag)
@@ -388,7 +389,7 @@ static int fold_labels(struct work *w, const struct entry *e, size_t n, size_t o
     return 0;
 }
 
-static uint8_t what(const struct entry *e)
+static uint16_t what(const struct entry *e)
 {
     const struct ctr_os_event os = os_event(e);
     struct ctr_thread_event t;
@@ -402,9 +403,11 @@ static uint8_t what(const struct entry *e)
         return SEEN_CONTEXT;
     case CTR_EVENT_POWER:
         return SEEN_POWER;
+    case CTR_EVENT_TASK:
+        return SEEN_TASK;
     case CTR_EVENT_THREAD:
         return ctr_parse_thread(&os, &t) == 0 && t.op - 1 < 4
-                   ? (uint8_t)(1u << (t.op - 1))
+                   ? (uint16_t)(1u << (t.op - 1))
                    : 0;
     default:
         return 0;
@@ -415,7 +418,7 @@ static uint8_t what(const struct entry *e)
 static void keep_last(struct work *w, const struct entry *e, size_t n)
 {
     for (size_t i = n; i--;) {
-        uint8_t bit = what(&e[i]);
+        uint16_t bit = what(&e[i]);
 
         if (bit && !(w->seen[e[i].thread] & bit) && !thread_is_over(w, e[i].thread)) {
             w->seen[e[i].thread] |= bit;
@@ -477,7 +480,7 @@ int ring_fold_make(struct ring_fold *f, const struct ring *r, struct ctr_diag *d
     w.nproc = __atomic_load_n(&r->image->nproc, __ATOMIC_ACQUIRE);
     w.nthread = __atomic_load_n(&r->image->nthread, __ATOMIC_ACQUIRE);
     f->chunks = calloc((size_t)w.nthread + 1, sizeof(*f->chunks));
-    w.seen = calloc((size_t)w.nthread + 1, 1);
+    w.seen = calloc((size_t)w.nthread + 1, sizeof(*w.seen));
     w.horizon = malloc(((size_t)w.nproc + 1) * sizeof(*w.horizon));
     w.shown = malloc(((size_t)w.nproc + 1) * sizeof(*w.shown));
     w.carrier = malloc(((size_t)w.nproc + 1) * sizeof(*w.carrier));

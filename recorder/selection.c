@@ -252,6 +252,56 @@ static int add_jitter(struct selection *sel, struct tool_options *o)
     return status;
 }
 
+/* Whether a list names tasks: numbers, and names that do not begin with a digit. */
+static bool are_tasks(const char *list)
+{
+    for (;; list++) {
+        const size_t n = strcspn(list, ",");
+        const bool digits = list[0] >= '0' && list[0] <= '9';
+
+        if (!n || (digits && strspn(list, "0123456789") < n) || (digits && n > 9)) {
+            return false;
+        }
+        list += n;
+        if (!*list) {
+            return true;
+        }
+    }
+}
+
+static int add_tasks(struct selection *sel, struct tool_options *o)
+{
+    sel->machine = "--task";
+    if (!are_tasks(o->arg)) {
+        return tool_usage_error(o->prog, "'%s' is no list of tasks", o->arg);
+    }
+    if (!append(&sel->tasks, ",", o->arg)) {
+        return no_memory(o->prog);
+    }
+    return strlen(sel->tasks) < MEMPIPE_TASKS_BYTES
+               ? 0
+               : tool_usage_error(o->prog, "--task: more than %u bytes",
+                                  MEMPIPE_TASKS_BYTES - 1);
+}
+
+static int add_contexts(struct selection *sel, struct tool_options *o)
+{
+    char *copy = strdup(o->arg), *rest = copy, *item;
+    int status = copy ? 0 : no_memory(o->prog);
+
+    sel->machine = "--context";
+    while (!status && (item = strsep(&rest, ","))) {
+        if (sel->nr_contexts == MEMPIPE_CONTEXTS) {
+            status = tool_usage_error(o->prog, "--context: more than %u page tables",
+                                      MEMPIPE_CONTEXTS);
+        } else if (!tool_parse_u64(item, &sel->contexts[sel->nr_contexts++])) {
+            status = tool_usage_error(o->prog, "'%s' is no list of page tables", o->arg);
+        }
+    }
+    free(copy);
+    return status;
+}
+
 /* The option, as the user would write it, into the text for the trace. */
 static bool remember(struct selection *sel, struct tool_options *o, int key)
 {
@@ -298,11 +348,17 @@ static int accept_option(struct selection *sel, struct tool_options *o, int key)
     case SELECTION_USER:
     case SELECTION_KERNEL:
     case SELECTION_ONCE:
-        sel->privilege |= key == SELECTION_USER || key == SELECTION_KERNEL;
+        sel->machine = key == SELECTION_USER     ? "--user"
+                       : key == SELECTION_KERNEL ? "--kernel"
+                                                 : sel->machine;
         sel->callees |= key == SELECTION_CALLEES;
         sel->once |= key == SELECTION_ONCE;
         return add_builtin(sel, flags[key - SELECTION_OPT], "on") ? 0
                                                                   : no_memory(o->prog);
+    case SELECTION_TASK:
+        return add_tasks(sel, o);
+    case SELECTION_CONTEXT:
+        return add_contexts(sel, o);
     case SELECTION_JITTER:
         return add_jitter(sel, o);
     case SELECTION_COVERAGE:
@@ -411,6 +467,7 @@ void selection_free(struct selection *sel)
     free(sel->lines);
     free(sel->text);
     free(sel->builtin);
+    free(sel->tasks);
     names_free(&sel->names);
     *sel = (struct selection)SELECTION_INIT;
 }

@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "cannoli/mempipe.h"
 #include "common/options.h"
 #include "names.h"
 
@@ -36,6 +37,8 @@ enum {
     SELECTION_AFTER,
     SELECTION_FOR,
     SELECTION_PAUSED,
+    SELECTION_TASK,
+    SELECTION_CONTEXT,
     SELECTION_OPT_END,
 };
 
@@ -54,6 +57,11 @@ enum {
         {SELECTION_BRANCHES, "branches", NULL, "jumps, calls and returns"},              \
         {SELECTION_USER, "user", NULL, "of a machine: code without privileges"},         \
         {SELECTION_KERNEL, "kernel", NULL, "of a machine: all other code"},              \
+        {SELECTION_TASK, "task", "LIST",                                                 \
+         "of a machine's Linux: what these tasks do: pids, NAME,\n"                      \
+         "kworker*"},                                                                    \
+        {SELECTION_CONTEXT, "context", "LIST",                                           \
+         "of a machine: in address spaces with these page tables"},                      \
         {SELECTION_OPCODE, "opcode", "LIST", "instructions with these mnemonics"},       \
         {SELECTION_NOT, "not", NULL, "the next one of these is what is not recorded"},   \
         {SELECTION_ONCE, "once", NULL, "each instruction when it runs first, no more"},  \
@@ -79,9 +87,12 @@ struct selection {
     bool paused;
     bool window; /* begins where a library says */
     bool coverage;
-    bool functions;     /* some are chosen by name */
-    bool privilege;     /* --user or --kernel, of machines only */
-    struct names names; /* of places */
+    bool functions;      /* some are chosen by name */
+    const char *machine; /* an option that is for machines only; NULL: none was given */
+    char *tasks;         /* a list with commas, as mempipe_control has it; NULL: all */
+    uint64_t contexts[MEMPIPE_CONTEXTS];
+    uint32_t nr_contexts; /* 0: all */
+    struct names names;   /* of places */
     /* private */
     char *builtin; /* arguments of the library of built-in filters */
     bool negated;  /* the last option was --not */

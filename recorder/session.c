@@ -223,6 +223,9 @@ static int open_pipe(struct session *s, bool live)
         .after_insns = s->config->selection->after_insns,
         .for_insns = s->config->selection->for_insns,
         .filter = s->config->selection->lines,
+        .tasks = s->config->selection->tasks,
+        .contexts = s->config->selection->contexts,
+        .nr_contexts = s->config->selection->nr_contexts,
     };
     struct rlimit as, fsize;
     uint64_t most = UINT64_MAX;
@@ -750,8 +753,9 @@ int session_run(const struct session_config *config)
     if (config->verbose) {
         tool_error(PROG, "QEMU: %s", plan.qemu);
     }
-    if (config->selection->privilege && !plan.system) {
-        tool_error(PROG, "--user and --kernel are for machines (qemu-system-ARCH)");
+    if (config->selection->machine && !plan.system) {
+        tool_error(PROG, "%s is for machines (qemu-system-ARCH)",
+                   config->selection->machine);
         status = TOOL_USAGE;
         goto out_plan;
     }
@@ -763,6 +767,8 @@ int session_run(const struct session_config *config)
     }
     s.events = config->events & ~(plan.system ? CTR_EVENTS_PROGRAM : CTR_EVENTS_MACHINE);
     s.events |= plan.system ? CTR_EVENTS_ORDER : 0;
+    s.events |= config->selection->tasks ? CTR_EVENTS_TASK : 0;
+    s.events |= config->selection->nr_contexts ? CTR_EVENTS_CTX | CTR_EVENTS_TASK : 0;
     if (!(s.events & CTR_EVENTS_MEM)) {
         s.events &= ~CTR_EVENTS_PHYS;
     }

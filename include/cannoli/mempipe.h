@@ -112,7 +112,7 @@
 #include "cannoli/events.h"
 
 #define MEMPIPE_MAGIC 0x6570697063726374ull /* "ctrcpipe" */
-#define MEMPIPE_VERSION 9u
+#define MEMPIPE_VERSION 10u
 #define MEMPIPE_LINE 64
 /* Mail slots of a pipe, a power of two, more than the buffers one pipe can have in flight. */
 #define MEMPIPE_MAIL 128u
@@ -159,6 +159,8 @@
 #define MEMPIPE_FILTER_BYTES (64u << 10)
 #define MEMPIPE_LIBRARIES 64u
 #define MEMPIPE_PATH_BYTES 504u
+#define MEMPIPE_TASKS_BYTES 1024u
+#define MEMPIPE_CONTEXTS 32u
 
 struct mempipe_mark {
     uint64_t asked_ns; /* CLOCK_MONOTONIC */
@@ -191,7 +193,14 @@ struct mempipe_control {
     uint32_t filter_seq;
     uint32_t filter_bytes;
     uint32_t coverage; /* 1: record each block once (then no MEM, VAL, REG) */
-    uint32_t zero;
+    /*
+     * What of a machine is recorded: tasks of its Linux, a list with commas of pids (of a
+     * task or its process) and globs of names, empty: all; and address spaces, by their
+     * page tables, none: all.
+     */
+    uint32_t nr_contexts;
+    uint64_t contexts[MEMPIPE_CONTEXTS];
+    char tasks[MEMPIPE_TASKS_BYTES];
     struct mempipe_mark marks[MEMPIPE_MARKS];
     char filter[MEMPIPE_FILTER_BYTES];
 };

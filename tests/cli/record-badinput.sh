@@ -38,7 +38,7 @@ mkdir plain other
 cp /bin/true plain/qemu-arm
 bad 126 'without the cannoli patch.*scripts/setup.sh' "$record" --qemu-dir plain -- qemu-arm ok
 bad 126 'without the cannoli patch' "$record" -- plain/qemu-arm ok
-sed 's/cannoli-mempipe-version=[0-9]/cannoli-mempipe-version=0/' "$fake/qemu-arm" >other/qemu-arm
+sed 's/cannoli-mempipe-version=[0-9]*/cannoli-mempipe-version=0/' "$fake/qemu-arm" >other/qemu-arm
 chmod +x other/qemu-arm
 bad 126 'version 0' "$record" --qemu-dir other -- qemu-arm ok
 printf '#!/bin/sh\nexit 3\n' >other/qemu-arm

@@ -67,7 +67,8 @@ typedef struct CannoliCPU {
     bool fault;
     bool walked; /* a walk over page tables has written, see phys.c */
     bool partial;
-    bool was_reset; /* since system/cannoli/power.c looked last */
+    bool was_reset;  /* since system/cannoli/power.c looked last */
+    bool task_stale; /* so that its task is not what it was, see task.c */
     /* Where indirect jumps went, see accel/tcg/cannoli/jump.c */
     struct CannoliJump *jumps;
     /* Where to go if guest memory vanishes while it is read */
@@ -317,7 +318,8 @@ void cannoli_vanished(struct CPUState *cpu, void *mask);
     } while (0)
 
 /* The vCPU was reset. */
-#define cannoli_was_reset(cpu) ((cpu)->neg.cannoli.was_reset = true)
+#define cannoli_was_reset(cpu) \
+    ((cpu)->neg.cannoli.was_reset = (cpu)->neg.cannoli.task_stale = true)
 
 /*
  * Accesses made by helpers, after the fact.  What was loaded or stored can be

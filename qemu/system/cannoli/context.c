@@ -10,6 +10,7 @@
 #include "qemu/osdep.h"
 #include "cpu.h"
 #include "accel/tcg/cannoli/event.h"
+#include "task.h"
 #ifdef TARGET_ARM
 #include "internals.h"
 #endif
@@ -68,6 +69,13 @@ static bool read_context(CPUState *cpu, CannoliContext *c)
 #else
     return false;
 #endif
+}
+
+uint64_t cannoli_page_table(CPUState *cpu)
+{
+    CannoliContext now;
+
+    return read_context(cpu, &now) ? now.table : 0;
 }
 
 void cannoli_context(CPUState *cpu)

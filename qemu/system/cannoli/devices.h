@@ -65,7 +65,7 @@ void cannoli_io_write(struct MemoryRegion *mr, uint64_t offset, uint64_t value,
                       unsigned size, bool failed);
 
 /* A snapshot was loaded. */
-void cannoli_ram_anew(void);
+void cannoli_loaded(void);
 
 #else /* CONFIG_CANNOLI */
 
@@ -79,7 +79,7 @@ void cannoli_ram_anew(void);
 #define cannoli_walk_wrote(host, size)
 #define cannoli_io_read(mr, offset, value, size, failed)
 #define cannoli_io_write(mr, offset, value, size, failed)
-#define cannoli_ram_anew()
+#define cannoli_loaded()
 
 #endif /* CONFIG_CANNOLI */
 

@@ -116,12 +116,8 @@ void cannoli_interrupt_left(CPUState *cpu)
     }
 }
 
-void cannoli_interrupted(CPUState *cpu)
+static void put_delivery(CPUState *cpu)
 {
-    delivering = false;
-    if (!cannoli_cpu(cpu)->thread) {
-        return;
-    }
     cannoli_describe(cpu, &before, &now);
     if (now.none) {
         return;
@@ -137,6 +133,16 @@ void cannoli_interrupted(CPUState *cpu)
         put_return(cpu, before.privilege);
     } else {
         put_interrupt(cpu, &now, before.privilege);
+    }
+}
+
+void cannoli_interrupted(CPUState *cpu)
+{
+    delivering = false;
+    if (cannoli_cpu(cpu)->thread) {
+        put_delivery(cpu);
+        cannoli_cpu(cpu)->thread->look_again = true;
+        cannoli_select(cpu);
     }
 }
 
@@ -156,6 +162,7 @@ void cannoli_transition(CPUState *cpu)
 
     now.number = c->transition;
     c->transition = 0;
+    c->thread->look_again = true;
     if (!recorded(cpu)) {
         return;
     }

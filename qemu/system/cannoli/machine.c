@@ -121,6 +121,9 @@ bool cannoli_attach_late(CPUState *cpu)
     /* Definitions have addresses, not distances. */
     cpu->tcg_cflags &= ~CF_PCREL;
     cannoli_devices_begin();
+    if (!started) {
+        cannoli_task_begin();
+    }
     if (started) {
         cannoli_thread_start(cpu);
     } else {

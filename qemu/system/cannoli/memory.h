@@ -33,6 +33,8 @@ typedef struct {
 } CannoliRange;
 
 void cannoli_ram_begin(void);
+/* All of it may have changed: a snapshot was loaded. */
+void cannoli_ram_anew(void);
 /* A range that this byte is in, of memory, of devices; NULL: there is none. */
 const CannoliRange *cannoli_ram_find(const MemoryRegion *mr, uint64_t offset);
 const CannoliRange *cannoli_io_find(const MemoryRegion *mr, uint64_t offset);

@@ -8,13 +8,15 @@
  * outside nor by the program; the instructions that are to be skipped have run;
  * and a place where recording starts was passed (the process's window is open),
  * or the thread is inside a call that is recorded with everything it calls (a
- * tree).
+ * tree); and a vCPU of which tasks or address spaces were chosen is in one of
+ * them.
  *
  * A closed gate costs nothing: with CF_CANNOLI_OFF among the thread's compile
  * flags it runs separate blocks, which record nothing.  Both kinds stay in the
- * cache.  Compile flags change in cannoli_gate_enter only, at the beginning of
- * cpu_exec, where there is no last block that could be linked to one of the
- * other kind.  Code that changes what a gate depends on makes the threads pass
+ * cache.  Compile flags change in cannoli_gate_enter, at the beginning of
+ * cpu_exec, and in cannoli_gate_elsewhere, after code that never links to its
+ * next block: there is no last block that could be linked to one of the other
+ * kind.  Code that changes what a gate depends on makes the threads pass
  * there: for changes by the recorder, that is a thread of our own, which waits
  * on a word in shared memory (the watch).
  *
@@ -226,6 +228,9 @@ static uint8_t blocked_by(const CannoliGate *g)
         (g->phase == CANNOLI_PHASE_AFTER || g->phase == CANNOLI_PHASE_OVER)) {
         return CTR_GATE_COUNT;
     }
+    if (g->elsewhere) {
+        return CTR_GATE_TASK;
+    }
     if (!g->in_tree && !qatomic_read(&process.window)) {
         return CTR_GATE_PLACE;
     }
@@ -288,6 +293,18 @@ static void set_gate(CPUState *cpu, bool begin)
     }
     g->was_in_tree = g->in_tree;
 }
+
+#ifndef CONFIG_USER_ONLY
+void cannoli_gate_elsewhere(CPUState *cpu, bool elsewhere)
+{
+    CannoliGate *g = gate_of(cpu);
+
+    if (g->begun && g->elsewhere != elsewhere) {
+        g->elsewhere = elsewhere;
+        set_gate(cpu, false);
+    }
+}
+#endif
 
 void cannoli_gate_pause(CPUState *cpu, bool paused, bool process_wide)
 {
@@ -561,6 +578,9 @@ void cannoli_gate_begin(CPUState *cpu, const CannoliGate *parent)
     g->marks = qatomic_read(&cannoli_control()->nr_marks);
     g->selection = process.selection;
     g->guest_requests = qatomic_read(&process.guest_requests);
+#ifndef CONFIG_USER_ONLY
+    g->elsewhere = cannoli_selects();
+#endif
     if (parent) {
         /* The child is in the middle of a call: go on as the parent does. */
         g->paused = parent->paused;
@@ -576,6 +596,7 @@ void cannoli_gate_begin(CPUState *cpu, const CannoliGate *parent)
         }
     }
     set_gate(cpu, true);
+    g->begun = true;
 }
 
 void cannoli_gate_end(CPUState *cpu)

@@ -22,8 +22,10 @@ enum CannoliPhase {
 
 /* The gate of a thread. */
 typedef struct CannoliGate {
-    bool open;        /* changes in cannoli_gate_enter only */
+    bool begun;       /* the first state is known */
+    bool open;        /* changes in cannoli_gate_enter and _elsewhere only */
     bool paused;      /* by the guest */
+    bool elsewhere;   /* a task or address space that is not chosen runs */
     bool in_tree;     /* see CannoliCPU.tree_sp */
     bool tree_aside;  /* a signal handler runs on a stack of its own: */
     uint64_t tree_sp; /* what it is outside of the handler */
@@ -64,6 +66,12 @@ void cannoli_gate_restored(CPUState *cpu, const TranslationBlock *tb, int insn);
 /* Called by blocks before they begin; not 0: leave. */
 uint32_t helper_cannoli_place(CPUArchState *env, uint32_t triggers);
 uint32_t helper_cannoli_tree(CPUArchState *env, uint64_t pc);
+
+/*
+ * Before a block is looked up that no other one will be linked to: whether what
+ * runs is not chosen.
+ */
+void cannoli_gate_elsewhere(CPUState *cpu, bool elsewhere);
 
 /* ---- what the guest requests (linux-user/cannoli/guest.c) ---- */
 

@@ -120,6 +120,8 @@ typedef struct CannoliThread {
     struct CannoliRegs *regs; /* with CTR_EVENTS_REG */
     struct CannoliJump *jumps;
     struct CannoliPages *pages; /* system/cannoli/phys.c */
+    struct CannoliTask *task;   /* system/cannoli/task.c */
+    bool look_again;            /* and it may have another name */
     struct CannoliThread *next_spare;
 } CannoliThread;
 

@@ -58,6 +58,15 @@ void cannoli_transition(CPUState *cpu);
 void cannoli_interrupt_left(CPUState *cpu);
 /* Records the address space if it is another one than before. */
 void cannoli_context(CPUState *cpu);
+/*
+ * Whether only some tasks or address spaces are recorded; opens or closes the
+ * gate by what runs now.
+ */
+bool cannoli_selects(void);
+void cannoli_select(CPUState *cpu);
+/* Records the task of the guest's system if it is another one than before. */
+void cannoli_task_begin(void);
+void cannoli_task(CPUState *cpu);
 /* Flushes the TLB if it must be recorded anew (system/cannoli/phys.c). */
 void cannoli_pages_enter(CPUState *cpu);
 /* Whether devices wait for the vCPU; here they need not (turns.c). */

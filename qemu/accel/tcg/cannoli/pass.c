@@ -603,7 +603,14 @@ static void report_block(CannoliPass *p, TCGContext *s, CPUState *cpu,
 void cannoli_tb_end(CPUState *cpu, DisasContextBase *db)
 {
     if (cannoli_on) {
+#ifdef CONFIG_USER_ONLY
         report_block(&the_pass, tcg_ctx, cpu, db);
+#else
+        TCGOp *task = cannoli_find_switch(cpu, tcg_ctx, db->tb);
+
+        report_block(&the_pass, tcg_ctx, cpu, db);
+        cannoli_insert_switch(tcg_ctx, task);
+#endif
         if (cannoli_fixed) {
             store_fixed(&the_pass, tcg_ctx);
         }

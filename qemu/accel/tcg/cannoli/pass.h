@@ -217,6 +217,16 @@ static inline uint32_t cannoli_insn_word(const CannoliPass *p, int insn)
     return in->number | (in->recorded ? in->wants : CANNOLI_INSN_UNRECORDED);
 }
 
+#ifndef CONFIG_USER_ONLY
+/*
+ * The op after which another task of the guest's system may run, NULL: none;
+ * code that makes the vCPU look for it (system/cannoli/task-gen.c).
+ */
+TCGOp *cannoli_find_switch(CPUState *cpu, TCGContext *s,
+                           const TranslationBlock *tb);
+void cannoli_insert_switch(TCGContext *s, TCGOp *op);
+#endif
+
 /* What an op is. */
 static inline TCGLabel *cannoli_branch_label(TCGOp *op)
 {

@@ -213,6 +213,9 @@ void cannoli_set_limit(CPUState *cpu)
     if (!c->thread) {
         return;
     }
+#ifndef CONFIG_USER_ONLY
+    cannoli_select(cpu);
+#endif
     qatomic_set(&c->limit, cannoli_no_data()
                                ? (uintptr_t)c->thread->end - CANNOLI_MAX_NEED
                                : -(uintptr_t)CANNOLI_MIN_NEED);
@@ -376,6 +379,9 @@ void cannoli_enter(CPUState *cpu, const TranslationBlock *tb)
     cannoli_queue_enter(cpu);
     if (cannoli_ctl->events & CTR_EVENTS_CTX) {
         cannoli_context(cpu);
+    }
+    if (cannoli_ctl->events & CTR_EVENTS_TASK) {
+        cannoli_task(cpu);
     }
     cannoli_pages_enter(cpu);
 #endif
