@@ -75,7 +75,7 @@ read -r _ _ _ _ _ depth <one
 tree two -j2 a.ctr
 same one two "two workers"
 # Names are known from before the selected part.
-for options in "--from 1000" "--from 1000 --by-thread"; do
+for options in "--from 1000" "--from 1000 --by=thread"; do
     "$BIN/tracesym" -q --calls $options a.ctr >stdout 2>stderr
     grep -q ' deep-[0-9]' stdout || fail "$options: $(head -3 stdout)"
     grep -Eq ' (process|thread)-[0-9]' stdout && fail "$options: no name: $(head -3 stdout)"

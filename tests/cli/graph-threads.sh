@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# Profiles of threads: --functions --by-thread has for each thread what --thread shows of it
+# Profiles of threads: --functions --by=thread has for each thread what --thread shows of it
 # alone, and --diff compares chosen ones.
 . "$SRC/tests/cli/librecord.sh"
 sym="$BIN/tracesym"
@@ -72,8 +72,8 @@ tids=$("$BIN/tracedump" --info --json 1000.ctr |
 for tid in $tids; do
     made "$tid.json" --functions --json -t "$tid" 1000.ctr
 done
-made threads.json --functions --by-thread --json 1000.ctr
-made threads.text --functions --by-thread 1000.ctr
+made threads.json --functions --by=thread --json 1000.ctr
+made threads.text --functions --by=thread 1000.ctr
 # shellcheck disable=SC2086 # several words
 python3 - $tids <<'PY' || fail "wrong threads"
 import json, re, sys
@@ -116,9 +116,9 @@ for part, (key, rows) in zip(parts[1:], threads.items()):
 PY
 
 # A selection leaves out the threads that ran none of it
-made own.json --functions --by-thread --function own --json 1000.ctr
+made own.json --functions --by=thread --function own --json 1000.ctr
 [ "$(sed 's/-.*//' own.json)" = '{"thread": "long' ] || fail "own: $(cat own.json)"
-made own.text --functions --by-thread --function own 1000.ctr
+made own.text --functions --by=thread --function own 1000.ctr
 [ "$(grep ':$' own.text | sed 's/-.*//')" = long ] || fail "own: $(cat own.text)"
 grep -q 'in these 1 of [0-9]* functions$' own.text || fail "own: $(cat own.text)"
 
@@ -157,7 +157,7 @@ compared "all and a thread" short.1000 3000 --diff=1000.ctr --diff-thread=short 
 compared "a thread of a process" long.1000 3000 -p app --diff=1000.ctr --diff-thread=long 3000.ctr
 compared "a thread and a process" 1000 long.3000 -t long --diff=1000.ctr --diff-pid=app 3000.ctr
 # In a tree, too: the two are one root
-made diff.folded --calls -f folded --by-thread -t long --diff=1000.ctr --diff-thread=short 1000.ctr
+made diff.folded --calls -f folded --by=thread -t long --diff=1000.ctr --diff-thread=short 1000.ctr
 [ "$(sed 's/[; ].*//' diff.folded | sort -u)" = long ] || fail "roots: $(cat diff.folded)"
 [ "$(grep -c ';body;step [1-9][0-9]* [1-9][0-9]*$' diff.folded)" = 1 ] ||
     fail "not in both: $(grep body diff.folded)"

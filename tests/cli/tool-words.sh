@@ -14,7 +14,7 @@ says "unknown option '--dissasembly' (did you mean '--disassembly'?)" tracecov -
 says "unknown option '--nonsense'" tracedump --nonsense t.ctr
 says "unknown option '--'x'" tracedump "--'x=1" t.ctr
 says "option '--st' is ambiguous: --strings, --state, --statistics" tracedump --st t.ctr
-all="exec, load, store, mem, val, reg, sys, sig, map, thr, mark, int, ctx, order, pwr, ram, dma, io, time, all"
+all="exec, load, store, mem, val, reg, sys, sig, map, thr, mark, int, ctx, order, pwr, ram, dma, io, task, time, all"
 says "unknown option '--histogram': tracedump has it" tracesym --histogram=size t.ctr
 says "unknown option '--function': tracesym and tracecov have it" tracedump --function main t.ctr
 says "no trace file given: 't.ctr' is the argument of '--thread'" tracedump -q --thread t.ctr
@@ -25,7 +25,7 @@ says "bad argument '0x20-0x10' for option '--addr': the range ends before it beg
 says "no command to record; './app' is the file of -o" cannoli-record -o ./app
 says "unknown event ''; known: $all" tracedump -e exec, t.ctr
 says "unknown event '$(printf %065d 0)'; known: $all" tracedump -e "$(printf %065d 0)" t.ctr
-says "unknown event 'foo'; known: exec, mem, val, reg, sys, map, thr, time, int, ctx, phys, pwr, ram, dma, io, all" \
+says "unknown event 'foo'; known: exec, mem, val, reg, sys, map, thr, time, int, ctx, phys, pwr, ram, dma, io, task, all" \
     cannoli-record -e exec,foo -- ./app
 says "unknown format 'html' (did you mean 'html-summary'?); known: lcov, lcov2, cobertura, json, text, html-summary, drcov" \
     tracecov -f html t.ctr

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-# tracesym --by-task: a machine's tasks by the ids of its address spaces.
+# tracesym --by=task: a machine's tasks, by their events or by the ids of its address spaces;
+# tracesym --timeline: the same over time; tracedump shows and selects them.
 . "$SRC/tests/cli/libtracedump.sh"
 sym=$BIN/tracesym
 need python3
@@ -8,7 +9,7 @@ need python3
 # cpu0 runs task 126 after its first block, to the context 0 at its end; cpu1 none.
 for options in "" -j1 -j3 --no-index; do
     # shellcheck disable=SC2086
-    run 0 "$sym" -q --calls --by-task --json $options t.ctr
+    run 0 "$sym" -q --calls --by=task --json $options t.ctr
     silent "$options"
     python3 - stdout <<'END' || fail "$options: $(cat stdout)"
 import json, sys
@@ -17,9 +18,9 @@ roots = {n["function"]: n["inclusive"]
 sys.exit(roots != {"idle cpu0": 1, "task 126": 4, "idle cpu1": 5} and repr(roots))
 END
 done
-run 0 "$sym" --functions --by-task t.ctr
+run 0 "$sym" --functions --by=task t.ctr
 grep -q '^task 126:$' stdout || fail "text: $(cat stdout)"
-run 0 "$sym" --functions --by-task --json t.ctr
+run 0 "$sym" --functions --by=task --json t.ctr
 grep -q '"thread": "task 126", "kind"' stdout || fail "json: $(cat stdout)"
 
 # The parts are those of --info.
@@ -29,11 +30,71 @@ grep -q '"contexts":\[{"id":0,"instructions":6},{"id":126,"instructions":4}\]' s
 
 for other in program.ctr slices.ctr; do
     "$TOOLS/mktrace" slices slices.ctr || exit 1
-    run 4 "$sym" -q --functions --by-task $other
+    run 4 "$sym" -q --functions --by=task $other
     one_line "$other"
-    grep -q -- "$other: --by-task: the trace does not say which task ran\$" stderr ||
+    grep -q -- "$other: --by=task: the trace does not say which task ran\$" stderr ||
         fail "$(cat stderr)"
 done
-is_usage tracesym --by-task --by-thread --functions t.ctr
-is_usage tracesym --by-task --calls --format chrome t.ctr
+is_usage tracesym --by=foo --functions t.ctr
+is_usage tracesym --by=task --calls --format chrome t.ctr
+
+# With TASK events: names, a system call that was left and goes on, interrupts.
+"$TOOLS/mktrace" tasks tasks.ctr || exit 1
+for options in "" -j1 -j3 --no-index; do
+    # shellcheck disable=SC2086
+    run 0 "$sym" -q --calls --by=task --json $options tasks.ctr
+    python3 - stdout <<'END' || fail "$options: $(cat stdout)"
+import json, sys
+nodes = {n["node"]: n for n in map(json.loads, open(sys.argv[1]))}
+roots = {n["function"]: n["inclusive"] for n in nodes.values() if n["parent"] is None}
+assert roots == {"idle cpu0": 4, "init-1": 9, "work?er-7": 3, "idle cpu1": 2, "sh-5": 5}, roots
+calls = {n["function"]: n["inclusive"] for n in nodes.values() if n["function"] in ("SVC",)}
+assert calls == {"SVC": 4}, calls
+END
+done
+run 0 "$sym" -q --functions --by=irq tasks.ctr
+grep -q '^SVC:$' stdout && grep -q '^ *4  .* in this exception$' stdout || fail "$(cat stdout)"
+run 4 "$sym" -q --functions --by=irq program.ctr
+one_line --by=irq of a program
+run 0 "$sym" -q --functions --task init tasks.ctr
+grep -q '^ *9 100.0% .*in all' stdout || fail "--task: $(cat stdout)"
+
+# Time lines: slices that end as on a stack, in order of time; who ran when.
+run 0 "$sym" -q --timeline tasks.ctr
+silent --timeline
+cp stdout whole.json
+python3 - whole.json <<'END' || fail "--timeline: $(cat whole.json)"
+import collections, json, sys
+events = json.load(open(sys.argv[1]))["traceEvents"]
+names = {(e["pid"], e["tid"]): e["args"]["name"] for e in events
+         if e["ph"] == "M" and e["name"] == "thread_name"}
+stacks, seen, last = collections.defaultdict(list), collections.defaultdict(list), {}
+for e in events:
+    if e["ph"] == "M":
+        continue
+    track = names[e["pid"], e["tid"]]
+    assert e["ts"] >= last.get(track, 0), e
+    last[track] = e["ts"]
+    if e["ph"] == "B":
+        stacks[track].append(e["name"])
+        seen[track].append("/".join(stacks[track]))
+    else:
+        stacks[track].pop()
+assert not any(stacks.values()), stacks
+assert seen["cpu0"] == ["swapper/0-0", "init-1", "init-1/SVC", "work\x1ber-7",
+                        "work\x1ber-7/IRQ 27 (virtual timer)", "init-1", "init-1/SVC"], seen
+assert seen["cpu1"] == ["swapper/1-0", "swapper/1-0/halted", "bash-5", "sh-5"], seen
+assert seen["init"] == ["cpu0", "cpu0/SVC"] * 2, seen
+assert seen["cpu0 privilege"] == ["EL1", "EL0"], seen
+END
+run 0 "$sym" -q --timeline -o written.json tasks.ctr
+same whole.json written.json "-o"
+run 0 "$sym" -q --timeline - < <(cat tasks.ctr)
+run 4 "$sym" -q --timeline program.ctr
+grep -q -- '--timeline: it is not the trace of a machine$' stderr || fail "$(cat stderr)"
+run 4 "$sym" -q --timeline slices.ctr
+grep -q 'neither tasks nor exceptions nor halts were recorded' stderr || fail "$(cat stderr)"
+is_usage tracesym --timeline --calls tasks.ctr
+is_usage tracesym --timeline --function f tasks.ctr
+is_usage tracesym --timeline --by=task tasks.ctr
 finish

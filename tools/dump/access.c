@@ -44,6 +44,7 @@ void access_printer_free(struct access_printer *p)
             p->d.opt->annotator->worker_free(p->w.annotator);
         }
         textbuf_fini(&p->w.module);
+        textbuf_fini(&p->w.label);
         textbuf_fini(&p->out);
         free(p);
     }
@@ -54,8 +55,7 @@ void access_printer_chunk(struct access_printer *p, const struct ctr_chunk *chun
 {
     struct worker *w = &p->w;
 
-    w->thread_len =
-        thread_label(w->thread, sizeof(w->thread), &p->d.info, p->d.opt->json, t);
+    w->thread = t;
     w->chunk = *chunk;
     w->process = t->process;
     w->block = NULL;
@@ -95,12 +95,17 @@ static char *put_json(struct access_printer *p, char *at, const struct insn_text
 }
 
 const struct textbuf *access_printer_put(struct access_printer *p,
-                                         const struct ctr_mem *m, uint64_t place)
+                                         const struct ctr_mem *m, uint64_t place,
+                                         const struct line_task *task)
 {
     struct worker *w = &p->w;
     const struct insn_text *it;
     size_t room = LINE_MAX_REST + PLACE_MAX;
     char *at;
+
+    if (!thread_label(&w->label, &p->d.info, p->d.opt->json, w->thread, task)) {
+        return NULL;
+    }
 
     if (!p->d.places && !p->d.opt->annotator) {
         w->until = UINT64_MAX;

@@ -134,6 +134,23 @@ int dump_file(const struct dump_options *opt,
 int dump_replay_status(const struct dump_options *opt, int ret, int sys_errno,
                        const struct ctr_diag *diag);
 
+/* ------------------------------------------------------------------- tasks */
+
+/* The task of a machine's Linux that runs, for the lines of what it does. */
+struct line_task {
+    uint64_t task; /* as in ctr_task; 0: not known */
+    uint32_t pid, tgid;
+    uint32_t comm_bytes;
+    char comm[16];
+};
+
+/* Sets it to the task there; returns whether it was another one.  With
+ * ctr_replay_opts.tasks. */
+bool line_task_take(struct line_task *t, const struct ctr_job *job);
+/* Of an event: a TASK event belongs to the task that it names. */
+void line_task_of(struct line_task *t, const struct ctr_job *job,
+                  const struct ctr_os_event *e);
+
 /* --------------------------------------------------------- single accesses */
 
 /*
@@ -154,7 +171,8 @@ void access_printer_chunk(struct access_printer *p, const struct ctr_chunk *chun
 
 /* The line or object with its newline, valid until the next call; NULL: no memory. */
 const struct textbuf *access_printer_put(struct access_printer *p,
-                                         const struct ctr_mem *m, uint64_t place);
+                                         const struct ctr_mem *m, uint64_t place,
+                                         const struct line_task *task);
 
 /* ---------------------------------------------------------- text of blocks */
 
@@ -204,6 +222,8 @@ struct os_printer {
     const struct dump_options *opt;
     struct ctr_info info;
     struct guest guest;
+    struct line_task task; /* where the event is; set by the caller */
+    struct textbuf label;
     struct textbuf out;
     struct textbuf args;
     struct syscall_mem *mem;
@@ -249,9 +269,14 @@ bool os_print_call(struct os_printer *p, const struct open_call *c,
 /* Width of what a machine's line has of the privilege, after the thread. */
 #define PRIVILEGE_WIDTH 7
 
-/* The thread (tool_thread_text) or its JSON members, as every line has them. */
-size_t thread_label(char *to, size_t size, const struct ctr_info *info, bool json,
-                    const struct ctr_thread *t);
+/* Columns for the task of a machine's Linux. */
+#define TASK_WIDTH 20
+
+/* Makes *to the thread (tool_thread_text) and the task, or their JSON members, as every line
+ * has them; task: of a trace without tasks it is ignored; NULL: not shown.  False: no
+ * memory. */
+bool thread_label(struct textbuf *to, const struct ctr_info *info, bool json,
+                  const struct ctr_thread *t, const struct line_task *task);
 
 /* "exit", "exit_group", ... of enum ctr_end. */
 const char *end_name(uint32_t reason);

@@ -10,7 +10,7 @@
 
 /* Limit of a line in bytes, without the text of its instruction, values, and names of
  * registers and modules. */
-#define LINE_MAX_REST 320
+#define LINE_MAX_REST 512
 
 /* Bytes shown, in text form, of values too long to be numbers. */
 #define MAX_TEXT_DATA 32u
@@ -37,8 +37,9 @@ struct worker {
     uint64_t held_ordinal;
     uint64_t marked; /* opt->picked: the last mark, or PICKED_NONE */
     const struct ctr_block *held_block;
-    size_t thread_len;
-    char thread[64]; /* of the current piece, as printed in its lines */
+    struct textbuf label; /* thread and task, as printed in lines */
+    struct line_task task;
+    const struct ctr_thread *thread;
     struct insntext *texts;
     const struct block_annotations *notes; /* of the current block, or NULL */
     void *annotator;
@@ -72,6 +73,7 @@ struct dump {
     bool hide_mem;  /* do not show that access */
     bool addrs;     /* --addr: registers of shown instructions only */
     bool buffers; /* accesses are selected by address here, as events are between them */
+    bool tasks;   /* lines name tasks */
     bool selects; /* the annotator hides instructions */
     uint32_t kinds; /* CTR_KIND_* that are read */
     bool stream;

@@ -48,6 +48,19 @@ static struct worker *worker_of(struct dump *d, const struct ctr_job *job)
     return &d->workers[ctr_job_worker(job)];
 }
 
+static bool put_label(const struct dump *d, struct worker *w)
+{
+    return thread_label(&w->label, &d->info, d->opt->json, w->thread, &w->task);
+}
+
+/* Lines name the task that runs; 0 or DUMP_STOP_NOMEM. */
+static inline int follow_task(const struct dump *d, struct worker *w,
+                              const struct ctr_job *job)
+{
+    return d->tasks && line_task_take(&w->task, job) && !put_label(d, w) ? DUMP_STOP_NOMEM
+                                                                         : 0;
+}
+
 static int on_begin(void *arg, struct ctr_job *job)
 {
     struct dump *d = arg;
@@ -61,7 +74,11 @@ static int on_begin(void *arg, struct ctr_job *job)
     if (a && !w->annotator && !(w->annotator = a->worker_new(a->arg))) {
         return DUMP_STOP_NOMEM;
     }
-    w->thread_len = thread_label(w->thread, sizeof(w->thread), &d->info, d->opt->json, t);
+    w->thread = t;
+    line_task_take(&w->task, job);
+    if (!put_label(d, w)) {
+        return DUMP_STOP_NOMEM;
+    }
     w->block = NULL;
     w->in_line = false;
     w->held = false;
@@ -193,7 +210,8 @@ static int on_exec(void *arg, struct ctr_job *job, const struct ctr_exec *e)
     struct dump *d = arg;
     struct worker *w = worker_of(d, job);
 
-    if (e->ordinal >= w->watch && before_insn(d, w, job, e->ordinal)) {
+    if ((e->ordinal >= w->watch && before_insn(d, w, job, e->ordinal)) ||
+        follow_task(d, w, job)) {
         return DUMP_STOP_NOMEM;
     }
     if (d->selects) {
@@ -227,7 +245,8 @@ static int on_mem(void *arg, struct ctr_job *job, const struct ctr_mem *m)
     char *start, *p;
     int ret = 0;
 
-    if (m->ordinal >= w->watch && before_insn(d, w, job, m->ordinal)) {
+    if ((m->ordinal >= w->watch && before_insn(d, w, job, m->ordinal)) ||
+        follow_task(d, w, job)) {
         return DUMP_STOP_NOMEM;
     }
     if (d->buffers && !os_at_addrs(d->opt, m->thread, m->addr, m->size)) {
@@ -287,7 +306,8 @@ static int on_reg(void *arg, struct ctr_job *job, const struct ctr_reg_change *r
     char *start, *p;
     int ret = 0;
 
-    if (r->ordinal >= w->watch && before_insn(d, w, job, r->ordinal)) {
+    if ((r->ordinal >= w->watch && before_insn(d, w, job, r->ordinal)) ||
+        follow_task(d, w, job)) {
         return DUMP_STOP_NOMEM;
     }
     if (d->selects) {
@@ -354,6 +374,7 @@ static int on_os(void *arg, struct ctr_job *job, const struct ctr_os_event *e)
         return ret;
     }
     w->fresh = false;
+    line_task_of(&w->printer.task, job, e);
     if (!call_step(&w->printer, &w->call, e)) {
         return DUMP_STOP_NOMEM;
     }
@@ -491,6 +512,7 @@ static void free_dump(struct dump *d)
         os_printer_fini(&w->printer);
         textbuf_fini(&w->call.raw);
         textbuf_fini(&w->module);
+        textbuf_fini(&w->label);
     }
     free(d->workers);
     for (uint32_t i = 0; i < d->nr_threads; i++) {
@@ -520,10 +542,12 @@ int dump_events(struct ctr_trace *tr, const struct dump_options *opt)
         .filter = &filter,
         .slices = !opt->group,
         .phys = opt->phys,
+        .tasks = 1,
     };
     int ret, status = TOOL_OK;
 
     ctr_trace_info(tr, &d.info);
+    d.tasks = d.info.events & CTR_HAS_TASK;
     if (opt->phys) {
         status = filter_options_need_phys(tr, "--phys", opt->prog, opt->path);
     }

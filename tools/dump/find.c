@@ -26,6 +26,7 @@
 #define FIND_NO_PIECE (-1)
 
 struct find_worker {
+    struct line_task task;           /* of the run */
     uint64_t loads, stores, unknown; /* accesses searched; without a value */
     uint64_t buffers, cut;           /* of the system; known in part only */
     uint64_t found;
@@ -191,7 +192,7 @@ static int put_whole(const struct find *f, struct find_worker *w, struct ctr_job
         if (!find_selected(f, r->thread->process, place)) {
             continue;
         }
-        line = access_printer_put(w->printer, &m, place);
+        line = access_printer_put(w->printer, &m, place, &w->task);
         p = line ? put_record(job, RECORD_TEXT, ordinal, line->len) : NULL;
         if (!p) {
             return DUMP_STOP_NOMEM;
@@ -235,6 +236,7 @@ static int search_access(const struct find *f, struct find_worker *w, struct ctr
         .insn = a->insn,
         .big_endian = (a->flags & CTR_ACC_BE) != 0,
         .has_data = true,
+        .task = w->task,
     };
     note_near(f, w, ordinal, a);
     return put_access(w, job, ordinal, &access, a->data);
@@ -258,6 +260,7 @@ static int on_run(void *arg, struct ctr_job *job, const struct ctr_run *r)
     struct find_worker *w = worker_of(f, job);
     const bool narrow = f->narrow, joins = f->pattern.joins;
 
+    line_task_take(&w->task, job);
     for (const struct ctr_access *a = r->access, *end = a + r->naccess; a < end; a++) {
         const uint64_t ordinal = r->ordinal + a->insn - r->first;
         bool watch;
@@ -380,6 +383,7 @@ static int replay(struct find *f, bool accesses, bool buffers, struct ctr_diag *
         .workers = f->opt->jobs,
         .filter = &filter,
         .run_accesses = CTR_RUN_VALUES,
+        .tasks = 1,
     };
     const struct ctr_replay_ops ops = {
         .begin = on_begin,

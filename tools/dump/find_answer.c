@@ -142,7 +142,7 @@ static int put_access(struct find *f, const struct ctr_job *job, uint64_t ordina
         access_printer_chunk(f->printer, chunk, t);
         f->printer_chunk = chunk->index + 1;
     }
-    line = access_printer_put(f->printer, &m, place);
+    line = access_printer_put(f->printer, &m, place, &a->task);
     return line ? put_text(f, line->data, line->len) : DUMP_STOP_NOMEM;
 }
 

@@ -152,6 +152,7 @@ struct find_access {
     uint16_t insn;
     uint8_t big_endian;
     uint8_t has_data;
+    struct line_task task;
 };
 struct find_other {
     uint64_t addr;

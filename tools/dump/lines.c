@@ -155,7 +155,7 @@ static inline char *start_line(const struct dump *d, const struct worker *w, cha
         p = FMT_LIT(p, COLOR_FAINT);
     }
     p = fmt_u64_width(p, ordinal, 10);
-    p = fmt_mem(p, w->thread, w->thread_len);
+    p = fmt_mem(p, w->label.data, w->label.len);
     if (d->opt->color) {
         p = FMT_LIT(p, COLOR_PLAIN);
     }
@@ -311,7 +311,7 @@ static char *json_start(const struct worker *w, char *p, uint64_t ordinal,
 {
     p = FMT_LIT(p, ",\"ordinal\":");
     p = fmt_u64(p, ordinal);
-    p = fmt_mem(p, w->thread, w->thread_len);
+    p = fmt_mem(p, w->label.data, w->label.len);
     return fmt_mem(p, w->text->text + it->off, len);
 }
 
@@ -383,7 +383,7 @@ char *json_reg(const struct worker *w, char *p, const char *name,
 {
     p = FMT_LIT(p, "{\"kind\":\"reg\",\"ordinal\":");
     p = fmt_u64(p, r->ordinal);
-    p = fmt_mem(p, w->thread, w->thread_len);
+    p = fmt_mem(p, w->label.data, w->label.len);
     p = FMT_LIT(p, ",\"pc\":\"0x");
     p = fmt_hex(p, r->pc);
     *p++ = '"';

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Events of machines, as text and as JSON: exceptions, interrupts, returns from them,
- * address spaces, vCPUs that wait or are off.
+ * address spaces, tasks, vCPUs that wait or are off.
  */
 #include "dump.h"
 
@@ -167,6 +167,29 @@ static bool print_power(struct os_printer *p, const struct ctr_os_event *e,
     return textbuf_printf(b, "+++ %s +++\n", names[w->op].text);
 }
 
+static bool print_task(struct os_printer *p, const struct ctr_os_event *e,
+                       const struct ctr_task *t)
+{
+    struct textbuf *b = &p->out;
+    bool ok = os_put_start(p, "task", e);
+
+    if (!ok || p->opt->json) {
+        return ok &&
+               (!t->task ||
+                textbuf_printf(b, ",\"address\":\"0x%" PRIx64 "\"", t->task)) &&
+               textbuf_printf(b, "}\n");
+    }
+    if (!t->task) {
+        return textbuf_printf(b, "+++ task not known +++\n");
+    }
+    ok = textbuf_printf(b, "+++ task %u", t->pid);
+    if (ok && t->tgid != t->pid) {
+        ok = textbuf_printf(b, " of %u", t->tgid);
+    }
+    return ok && textbuf_printf(b, " ") && textbuf_printable(b, t->comm.p, t->comm.n) &&
+           textbuf_printf(b, " +++\n");
+}
+
 bool os_print_machine(struct os_printer *p, const struct ctr_os_event *e)
 {
     struct ctr_interrupt interrupt;
@@ -174,6 +197,7 @@ bool os_print_machine(struct os_printer *p, const struct ctr_os_event *e)
     struct ctr_context context;
     struct ctr_slice slice;
     struct ctr_power power;
+    struct ctr_task task;
 
     switch (e->type) {
     case CTR_EVENT_INTERRUPT:
@@ -187,6 +211,8 @@ bool os_print_machine(struct os_printer *p, const struct ctr_os_event *e)
         return ctr_parse_slice(e, &slice) != 0 || print_slice(p, e, &slice);
     case CTR_EVENT_POWER:
         return ctr_parse_power(e, &power) != 0 || print_power(p, e, &power);
+    case CTR_EVENT_TASK:
+        return ctr_parse_task(e, &task) != 0 || print_task(p, e, &task);
     default:
         return true; /* of a later version */
     }

@@ -12,7 +12,7 @@
 static const char *gate_why(uint32_t why)
 {
     static const char *const names[] = {"unknown", "outside", "guest", "place",
-                                        "tree",    "count",   "start"};
+                                        "tree",    "count",   "start", "task"};
 
     return why < sizeof(names) / sizeof(names[0]) ? names[why] : names[0];
 }

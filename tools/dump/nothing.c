@@ -27,6 +27,7 @@ static const struct {
     {CTR_KIND_RAM, CTR_HAS_RAM, "RAM"},
     {CTR_KIND_DMA, CTR_HAS_DMA, "DMA"},
     {CTR_KIND_IO, CTR_HAS_IO, "devices"},
+    {CTR_KIND_TASK, CTR_HAS_TASK, "tasks"},
 };
 
 /* What of the kinds was not recorded, as a list; "" if some of it was. */
@@ -106,7 +107,8 @@ int dump_nothing(struct ctr_trace *tr, const struct dump_options *opt)
                    opt->path, far);
     } else if (filter_by_addr(f) || f->npc || f->from || f->to || f->from_ns ||
                f->to_ns || f->npid || f->ntid || f->nprocess || f->nthread ||
-               f->privileges || (opt->annotator && opt->annotator->selects)) {
+               f->privileges || f->task || f->context ||
+               (opt->annotator && opt->annotator->selects)) {
         tool_error(opt->prog, "%s: there is no such event in what is selected",
                    opt->path);
     } else {

@@ -99,6 +99,7 @@ static int timed_os(void *arg, struct ctr_job *job, const struct ctr_os_event *e
     }
     w->seen++;
     w->creates |= d->stream && timed_creates(e);
+    line_task_of(&w->printer.task, job, e);
     ret = ret || timed_step(d, &w->printer, c, e) ? ret : DUMP_STOP_NOMEM;
     return ret ? ret
                : put_lines(d, w, job, e->time_ns,

@@ -37,6 +37,12 @@ static bool set_option(struct filter_options *o, int key, const char *arg)
         return o->user = true;
     case FILTER_OPT_KERNEL:
         return o->kernel = true;
+    case FILTER_OPT_CPU:
+        return thread_names_add_vcpus(&o->tids, arg);
+    case FILTER_OPT_TASK:
+        return task_names_add(&o->tasks, arg);
+    case FILTER_OPT_CONTEXT:
+        return context_names_add(&o->contexts, arg);
     default:
         if (!strncmp(arg, PHYSICAL, strlen(PHYSICAL))) {
             return tool_parse_ranges(arg + strlen(PHYSICAL), &o->phys_ranges);
@@ -55,6 +61,9 @@ enum tool_parsed filter_options_parse(struct filter_options *o, int key, const c
     case FILTER_OPT_TO_TIME:
     case FILTER_OPT_USER:
     case FILTER_OPT_KERNEL:
+    case FILTER_OPT_CPU:
+    case FILTER_OPT_TASK:
+    case FILTER_OPT_CONTEXT:
     case 'n':
     case 'p':
     case 't':
@@ -268,6 +277,41 @@ static int resolve_privileges(const struct filter_options *o,
     return TOOL_OK;
 }
 
+static int has_task(void *arg, const struct ctr_task *t)
+{
+    const struct filter_options *o = arg;
+
+    return task_names_have(&o->tasks, t);
+}
+
+static int has_context(void *arg, const struct ctr_context *c)
+{
+    const struct filter_options *o = arg;
+
+    return context_names_have(&o->contexts, c);
+}
+
+static int resolve_tasks(struct filter_options *o, const struct locate_request *r,
+                         struct ctr_filter *out)
+{
+    struct ctr_info info;
+
+    ctr_trace_info(r->trace, &info);
+    if (o->tasks.n && !(info.events & CTR_HAS_TASK)) {
+        tool_error(r->prog, "%s: --task: tasks were not recorded (-e task)", r->path);
+        return TOOL_NOTHING;
+    }
+    if (o->contexts.n && !(info.events & CTR_HAS_CTX)) {
+        tool_error(r->prog, "%s: --context: address spaces were not recorded (-e ctx)",
+                   r->path);
+        return TOOL_NOTHING;
+    }
+    out->task = o->tasks.n ? has_task : NULL;
+    out->context = o->contexts.n ? has_context : NULL;
+    out->arg = o;
+    return TOOL_OK;
+}
+
 int filter_options_need_phys(const struct ctr_trace *tr, const char *option,
                              const char *prog, const char *path)
 {
@@ -315,6 +359,7 @@ int filter_options_resolve(struct filter_options *o, const struct locate_request
     out->tids = o->tid_list;
     out->ntid = o->tid_list ? o->tids.n : 0;
     status = resolve_privileges(o, r, out);
+    status = status ? status : resolve_tasks(o, r, out);
     status = status ? status : resolve_physical(o, r, out);
     status = status ? status : resolve_places(o, r);
     status = status ? status : resolve_span(o, r, jobs, out);
@@ -332,6 +377,8 @@ void filter_options_fini(struct filter_options *o)
     thread_names_free(&o->tids);
     location_list_free(&o->pcs);
     location_list_free(&o->addrs);
+    task_names_free(&o->tasks);
+    context_names_free(&o->contexts);
     free(o->phys_ranges.v);
     *o = (struct filter_options){0};
 }

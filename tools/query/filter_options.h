@@ -12,6 +12,7 @@
 #include "common/options.h"
 #include "query/locate.h"
 #include "query/moment.h"
+#include "query/tasks.h"
 #include "query/threads.h"
 
 enum {
@@ -22,6 +23,9 @@ enum {
     FILTER_OPT_TO_TIME,
     FILTER_OPT_USER,
     FILTER_OPT_KERNEL,
+    FILTER_OPT_CPU,
+    FILTER_OPT_TASK,
+    FILTER_OPT_CONTEXT,
 };
 
 /* Rows of a table of struct tool_option. */
@@ -39,9 +43,14 @@ enum {
 #define FILTER_OPTIONS_THREADS                                                           \
     {'p', "pid", "LIST", "only these processes: 4242, 4242/2 (the second), NAME"},       \
         {'t', "thread", "LIST", "only these threads: 4242, 4242/2, NAME"}
-#define FILTER_OPTIONS_PRIVILEGES                                                        \
+#define FILTER_OPTIONS_MACHINES                                                          \
     {FILTER_OPT_USER, "user", NULL, "of a machine: only code without privileges"},       \
-        {FILTER_OPT_KERNEL, "kernel", NULL, "of a machine: only all other code"}
+        {FILTER_OPT_KERNEL, "kernel", NULL, "of a machine: only all other code"},        \
+        {FILTER_OPT_CPU, "cpu", "LIST", "of a machine: only these vCPUs: 0, 2"},         \
+        {FILTER_OPT_TASK, "task", "LIST",                                                \
+         "of a machine's Linux: only these tasks: pids, NAME,\nkworker*"},               \
+        {FILTER_OPT_CONTEXT, "context", "LIST",                                          \
+         "of a machine: only address spaces with these page\ntables: 0x40b3f000"}
 #define FILTER_OPTIONS_PLACES                                                            \
     {FILTER_OPT_PC, "pc", "PLACES",                                                      \
      "only instructions there: FUNCTION, parse.c:120,\nMODULE!FUNCTION, MODULE+0x1234, " \
@@ -59,6 +68,8 @@ struct filter_options {
     uint64_t from_ns, to_ns; /* since the start of the recording; to_ns 0: no end */
     bool has_count;
     bool user, kernel;
+    struct task_names tasks;
+    struct context_names contexts;
     struct tool_ranges phys_ranges;
     bool ids_only; /* ids of processes and threads need not exist: for sums over traces */
     /* private: what filter_options_resolve found */

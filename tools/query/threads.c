@@ -72,6 +72,27 @@ bool thread_names_add(struct thread_names *list, const char *text)
     }
 }
 
+bool thread_names_add_vcpus(struct thread_names *list, const char *text)
+{
+    for (;;) {
+        struct thread_name *v = realloc(list->v, (list->n + 1) * sizeof(*v));
+        const size_t len = strspn(text, "0123456789");
+
+        if (v) {
+            list->v = v;
+        }
+        if (!v || !len || len > 9 || (text[len] && text[len] != ',')) {
+            return false;
+        }
+        v[list->n++] = (struct thread_name){
+            .text = text, .len = (uint32_t)len, .of = THREAD_NAME_CPU};
+        if (!text[len]) {
+            return true;
+        }
+        text += len + 1;
+    }
+}
+
 void thread_names_free(struct thread_names *list)
 {
     free(list->v);
@@ -158,6 +179,10 @@ static bool has_name(struct search *s, const struct ctr_thread *t,
     char cpu[THREAD_TEXT];
     struct comm c;
 
+    if (n->of == THREAD_NAME_CPU) {
+        return s->info.machine &&
+               (uint32_t)t->tid - (uint32_t)t->pid == strtoul(glob, NULL, 10);
+    }
     if (are_vcpus(s) && n->of != THREAD_NAME_ARGS &&
         !fnmatch(glob, tool_thread_text(&s->info, t->pid, t->tid, cpu), 0)) {
         return true;
@@ -268,7 +293,9 @@ static bool list_known(const struct search *s, struct textbuf *b)
 static void say_unknown(struct search *s, const struct thread_name *n, const char *prog,
                         const char *path)
 {
-    const char *what = s->processes ? "process" : "thread";
+    const char *what = s->processes               ? "process"
+                       : n->of == THREAD_NAME_CPU ? "vCPU"
+                                                  : "thread";
     const char *why = "";
     struct textbuf known = {0};
 

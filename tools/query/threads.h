@@ -28,6 +28,7 @@ struct thread_names {
             THREAD_NAME_ANY,
             THREAD_NAME_COMM,
             THREAD_NAME_ARGS,
+            THREAD_NAME_CPU, /* of a machine: cpu and the number */
         } of;
         uint32_t which; /* 4242/2: 2; 0: all */
     } *v;
@@ -36,6 +37,8 @@ struct thread_names {
 
 /* Adds the items of a list with commas; false: not such a list, or no memory. */
 bool thread_names_add(struct thread_names *list, const char *text);
+/* The same for numbers of vCPUs. */
+bool thread_names_add_vcpus(struct thread_names *list, const char *text);
 void thread_names_free(struct thread_names *list);
 
 /* The lists of a filter that select what was named; zeroed: all. */

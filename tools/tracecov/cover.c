@@ -219,7 +219,8 @@ static void warn_part(struct adding *a)
 
 static bool wants_replay(const struct cover_filter *f)
 {
-    return f->events.from || f->events.to || f->events.from_ns || f->events.to_ns;
+    return f->events.from || f->events.to || f->events.from_ns || f->events.to_ns ||
+           f->events.task || f->events.context;
 }
 
 static int count_trace(struct adding *a)

@@ -105,6 +105,8 @@ static int nothing_executed(const struct cover_filter *f, const struct cover *c)
         tool_error(PROG, "the chosen processes and threads executed no instruction");
     } else if (f->events.privileges) {
         tool_error(PROG, "no code of the chosen privilege was executed");
+    } else if (f->events.task || f->events.context) {
+        tool_error(PROG, "the chosen tasks and address spaces executed no instruction");
     } else {
         tool_error(PROG, "%s no instructions", these(c));
     }

@@ -49,7 +49,7 @@ static const struct tool_option option_table[] = {
     SYM_OPTIONS,
     {0, NULL, NULL, "What to count"},
     FILTER_OPTIONS_THREADS,
-    FILTER_OPTIONS_PRIVILEGES,
+    FILTER_OPTIONS_MACHINES,
     FILTER_OPTIONS_ORDINALS,
     FILTER_OPTIONS_TIMES,
     {OPT_MODULE, "module", "GLOB",

@@ -47,7 +47,8 @@ static void init(struct hist *h, const struct dump_options *opt,
                   opt->kinds & (CTR_KIND_LOAD | CTR_KIND_STORE);
     h->narrow = f->npc || filter_by_addr(f);
     h->ordered = h->insns && (h->narrow || f->from || f->to || f->from_ns || f->to_ns ||
-                              f->from_thread || f->to_thread || !info->seekable);
+                              f->from_thread || f->to_thread || f->task || f->context ||
+                              !info->seekable);
 }
 
 static int count(struct hist *h, struct ctr_trace *tr, struct ctr_diag *diag)

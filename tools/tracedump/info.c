@@ -51,7 +51,7 @@ struct facts {
 /* Of these kinds it reads the events. */
 #define INFO_EVENTS                                                                      \
     (CTR_HAS_MAP | CTR_HAS_THR | CTR_HAS_INT | CTR_HAS_CTX | CTR_HAS_PWR | CTR_HAS_RAM | \
-     CTR_HAS_DMA | CTR_HAS_IO)
+     CTR_HAS_DMA | CTR_HAS_IO | CTR_HAS_TASK)
 
 /* What a worker passes on: of a change of a mapping NOTE_CHANGE, of an event of a machine
  * NOTE_MACHINE and what machine_facts.h makes of it, of one of its memory NOTE_MEMORY and
@@ -153,7 +153,7 @@ static int read_facts(struct ctr_trace *tr, const struct dump_options *opt,
     struct ctr_replay_ops ops = {.os = on_os, .ordered = on_ordered};
     struct ctr_filter filter = {.kinds = CTR_KIND_MAP | CTR_KIND_THR | CTR_KIND_INT |
                                          CTR_KIND_CTX | CTR_KIND_PWR | CTR_KIND_RAM |
-                                         CTR_KIND_DMA | CTR_KIND_IO};
+                                         CTR_KIND_DMA | CTR_KIND_IO | CTR_KIND_TASK};
     struct ctr_replay_opts ropts = {.workers = 1};
     struct ctr_diag diag = {.off = CTR_NO_OFF};
     int ret = 0, status = TOOL_OK;
@@ -247,7 +247,7 @@ static const struct {
     {CTR_HAS_THR, "thr"},   {CTR_HAS_INT, "int"},     {CTR_HAS_CTX, "ctx"},
     {CTR_HAS_TIME, "time"}, {CTR_HAS_ORDER, "order"}, {CTR_HAS_PHYS, "phys"},
     {CTR_HAS_PWR, "pwr"},   {CTR_HAS_RAM, "ram"},     {CTR_HAS_DMA, "dma"},
-    {CTR_HAS_IO, "io"},
+    {CTR_HAS_IO, "io"},     {CTR_HAS_TASK, "task"},
 };
 
 static bool put_events(struct textbuf *b, uint32_t events, const char *quote)

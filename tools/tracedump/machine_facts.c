@@ -11,6 +11,7 @@
 #include "common/array.h"
 #include "guest/guest.h"
 #include "rows.h"
+#include "task_facts.h"
 
 struct row {
     struct row_key id; /* of `key' */
@@ -33,7 +34,8 @@ struct machine_facts {
     size_t nr_contexts;
     uint64_t exceptions, returns;
     uint64_t halts, idle_ns, resets; /* of all threads */
-    bool has_int, has_ctx, has_pwr;
+    struct task_facts tasks;
+    bool has_int, has_ctx, has_pwr, has_task;
 };
 
 struct machine_facts *machine_facts_new(const struct ctr_info *info)
@@ -45,9 +47,11 @@ struct machine_facts *machine_facts_new(const struct ctr_info *info)
         f->interrupts.row_bytes = sizeof(struct row);
         f->spaces.row_bytes = sizeof(struct row);
         f->ids.row_bytes = sizeof(struct row);
+        task_facts_init(&f->tasks);
         f->has_int = info->events & CTR_HAS_INT;
         f->has_ctx = info->events & CTR_HAS_CTX;
         f->has_pwr = info->events & CTR_HAS_PWR;
+        f->has_task = info->events & CTR_HAS_TASK;
     }
     return f;
 }
@@ -58,6 +62,7 @@ void machine_facts_free(struct machine_facts *f)
         rows_free(&f->interrupts);
         rows_free(&f->spaces);
         rows_free(&f->ids);
+        task_facts_fini(&f->tasks);
         free(f->context);
         free(f);
     }
@@ -96,7 +101,8 @@ static int by_count(const void *a, const void *b)
 bool machine_event(const struct ctr_os_event *e)
 {
     return e->type == CTR_EVENT_INTERRUPT || e->type == CTR_EVENT_INTRET ||
-           e->type == CTR_EVENT_CONTEXT || e->type == CTR_EVENT_POWER;
+           e->type == CTR_EVENT_CONTEXT || e->type == CTR_EVENT_POWER ||
+           e->type == CTR_EVENT_TASK;
 }
 
 /* What comes before an event's payload. */
@@ -183,6 +189,7 @@ size_t machine_put(struct machine_facts *f, const struct ctr_thread *t, const vo
     struct ctr_context context;
     struct context *c;
     struct ctr_power power;
+    struct ctr_task task;
     struct taken head;
     bool ok = true;
 
@@ -205,6 +212,8 @@ size_t machine_put(struct machine_facts *f, const struct ctr_thread *t, const vo
         c->insns = e.ordinal - t->first;
     } else if (ctr_parse_power(&e, &power) == 0) {
         ok = count_power(f, t, power.op, e.time_ns);
+    } else if (ctr_parse_task(&e, &task) == 0) {
+        ok = task_facts_put(&f->tasks, t, &task, e.ordinal);
     } else {
         f->returns++;
     }
@@ -243,6 +252,9 @@ bool machine_facts_end(struct machine_facts *f, const struct ctr_trace *tr)
         if (!c || !leave_context(f, c, t->insns)) {
             return false;
         }
+    }
+    if (f->has_task && !task_facts_end(&f->tasks, tr)) {
+        return false;
     }
     join_names(&f->interrupts);
     rows_sort(&f->interrupts, by_count);
@@ -295,7 +307,7 @@ bool machine_facts_text(struct textbuf *b, const struct machine_facts *f)
              (!f->resets || textbuf_printf(b, ", %" PRIu64 " resets", f->resets)) &&
              textbuf_printf(b, "\n");
     }
-    return ok;
+    return ok && (!f->has_task || task_facts_text(b, &f->tasks));
 }
 
 static bool instructions_json(struct textbuf *b, const struct rows *t, const char *what,
@@ -336,5 +348,5 @@ bool machine_facts_json(struct textbuf *b, const struct machine_facts *f)
             b, ",\"halts\":%" PRIu64 ",\"halted_ns\":%" PRIu64 ",\"resets\":%" PRIu64,
             f->halts, f->idle_ns, f->resets);
     }
-    return ok;
+    return ok && (!f->has_task || task_facts_json(b, &f->tasks));
 }

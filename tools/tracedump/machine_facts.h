@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What --info says of a machine: its exceptions and interrupts by name, and the
- * instructions in each address space.
+ * What --info says of a machine: its exceptions and interrupts by name, the instructions
+ * in each address space and of each task.
  */
 #ifndef TOOLS_MACHINE_FACTS_H
 #define TOOLS_MACHINE_FACTS_H

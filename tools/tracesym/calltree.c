@@ -88,13 +88,14 @@ static int replay(struct maker *m, struct ctr_trace *tr,
         .workers = m->nr_digests,
         .filter = &filter,
         .run_accesses = opt->accesses,
-        .slices = m->fold.has_tasks, /* a task may have been on another vCPU before */
+        .slices =
+            m->fold.task_kind != 0, /* a task may have been on another vCPU before */
     };
     int ret;
 
     filter.kinds = CTR_KIND_EXEC | CTR_KIND_SYS | CTR_KIND_THR | CTR_KIND_MARK |
                    CTR_KIND_INT | CTR_KIND_ORDER; /* for its times */
-    filter.kinds |= m->fold.has_tasks ? CTR_KIND_CTX : 0;
+    filter.kinds |= m->fold.task_kind;
     filter.kinds |= opt->accesses ? CTR_KIND_LOAD | CTR_KIND_STORE : 0;
     if (opt->accesses && opt->lines) {
         ops.mem = on_mem;

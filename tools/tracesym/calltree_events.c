@@ -5,20 +5,25 @@
 #include "cannoli/events.h"
 #include "guest/guest.h"
 
-void event_name(struct ev_name *name, const struct ctr_str *s)
+/* Copies a name, escaped for output. */
+static void copy_name(struct ev_name *name, const char *p, size_t n)
 {
-    size_t n = s->n, from = 0;
-
     *name = (struct ev_name){""};
-    for (size_t i = 0; i < n; i++) { /* last part of a path */
-        from = s->p[i] == '/' && i + 1 < n ? i + 1 : from;
-    }
-    n -= from;
     n = n < sizeof(name->text) ? n : sizeof(name->text) - 1;
     for (size_t i = 0; i < n; i++) {
-        unsigned char c = (unsigned char)s->p[from + i];
+        unsigned char c = (unsigned char)p[i];
         name->text[i] = c < 0x20 || c == 0x7f ? '?' : (char)c;
     }
+}
+
+void event_name(struct ev_name *name, const struct ctr_str *s)
+{
+    size_t from = 0;
+
+    for (size_t i = 0; i < s->n; i++) { /* last part of a path */
+        from = s->p[i] == '/' && i + 1 < s->n ? i + 1 : from;
+    }
+    copy_name(name, s->p + from, s->n - from);
 }
 
 static int emit_name(struct digest *d, enum ev_type type, const struct ctr_str *s)
@@ -27,6 +32,15 @@ static int emit_name(struct digest *d, enum ev_type type, const struct ctr_str *
     struct ev_name name;
 
     event_name(&name, s);
+    return digest_emit(d, &e, NULL, &name, sizeof(name));
+}
+
+static int emit_task(struct digest *d, uint32_t pid, const struct ctr_str *comm)
+{
+    struct ev e = {.type = EV_TASK, .number = pid};
+    struct ev_name name;
+
+    copy_name(&name, comm->p, comm->n);
     return digest_emit(d, &e, NULL, &name, sizeof(name));
 }
 
@@ -85,6 +99,7 @@ int digest_os(struct digest *d, struct ctr_job *job, const struct ctr_os_event *
     struct ctr_interrupt interrupt;
     struct ctr_intret intret;
     struct ctr_context context;
+    struct ctr_task task;
     struct ctr_signal sig;
     uint64_t pc;
     int ret = 0;
@@ -129,7 +144,13 @@ int digest_os(struct digest *d, struct ctr_job *job, const struct ctr_os_event *
         if (ctr_parse_context(e, &context)) {
             return 0;
         }
-        ret = digest_emit_type(d, EV_TASK, (uint32_t)context.id);
+        ret = emit_task(d, (uint32_t)context.id, &(struct ctr_str){"", 0});
+        break;
+    case CTR_EVENT_TASK:
+        if (ctr_parse_task(e, &task)) {
+            return 0;
+        }
+        ret = emit_task(d, task.pid, &task.comm);
         break;
     case CTR_EVENT_GATE:
     case CTR_EVENT_SELECT:

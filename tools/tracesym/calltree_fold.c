@@ -18,7 +18,7 @@ int fold_init(struct fold *f, struct calltree *t, struct code *c,
 
     ctr_trace_info(t->trace, &info);
     *f = (struct fold){.tree = t, .code = c, .opt = opt};
-    f->has_tasks = fold_has_tasks(t->trace, opt);
+    f->task_kind = fold_task_kind(t->trace, opt);
     f->max_nodes = opt->max_nodes ? opt->max_nodes : 512u << 10;
     f->nr_buckets = 4096;
     f->buckets = calloc(f->nr_buckets, sizeof(*f->buckets));
@@ -135,7 +135,7 @@ static int begin(struct fold *f, struct thread_state *t, const struct ctr_thread
 
     t->begun = true;
     t->process = thread->process;
-    ret = f->has_tasks ? fold_first_task(f, t) : 0;
+    ret = f->task_kind ? fold_first_task(f, t) : 0;
     ret = ret ? ret : fold_root(f, t);
     if (thread->pid == thread->tid) {
         from = inherited(f, thread);
@@ -315,7 +315,7 @@ static int on_event(struct fold *f, struct thread_state *t, const struct ev *e,
         t->gap = t->ordinal;
         return 0;
     case EV_TASK:
-        ret = fold_switch(f, t, e->number);
+        ret = fold_switch(f, t, e->number, more);
         break;
     case EV_EXEC:
         ret = fold_pop_to(f, t, 1);
@@ -392,7 +392,9 @@ int fold_records(struct fold *f, const struct ctr_thread *thread, const uint8_t 
         }
         fold_budget(f, t);
         data = (const uint8_t *)more +
-               (e->type == EV_NAME || e->type == EV_EXEC ? sizeof(struct ev_name) : 0);
+               (e->type == EV_NAME || e->type == EV_EXEC || e->type == EV_TASK
+                    ? sizeof(struct ev_name)
+                    : 0);
     }
     return ret;
 }

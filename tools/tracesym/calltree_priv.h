@@ -223,7 +223,7 @@ enum ev_type {
     EV_EXEC,
     EV_NAME,
     EV_GAP,    /* recording was switched on or off */
-    EV_TASK,   /* the kernel switches to task `number' */
+    EV_TASK,   /* the kernel switches to task `number', whose name follows */
     EV_FORK,   /* a system call begins that may make a process */
     EV_FORKED, /* it made one: number is its thread */
     EV_THREAD_END,
@@ -368,7 +368,8 @@ struct thread_state {
 
 /* The stack of a task that does not run. */
 struct task {
-    uint32_t id;     /* as of ctr_context; 0: of vCPU `thread', when it is idle */
+    uint32_t id;     /* pid; 0: of vCPU `thread', when it is idle */
+    char name[16];   /* the last one; "": not known */
     uint32_t thread; /* where it was first */
     uint32_t chain;
     uint32_t signals;
@@ -407,7 +408,7 @@ struct fold {
     uint32_t *roots; /* node by process; SYM_NONE: none */
     uint32_t nr_roots;
     struct fork_stack *forks; /* the youngest first */
-    bool has_tasks;           /* CONTEXT events say which task a vCPU runs */
+    uint32_t task_kind; /* CTR_KIND_* of the events that say which task a vCPU runs */
     struct task *tasks;
     uint32_t nr_tasks, cap_tasks;
     uint32_t *task_buckets;
@@ -439,11 +440,12 @@ bool fold_room(struct thread_state *t);
 void fold_forget(struct thread_state *t);
 /* Puts a root on an empty stack: of the process, the thread or the task. */
 int fold_root(struct fold *f, struct thread_state *t);
-/* calltree_task.c: whether tasks have stacks of their own; a thread begins; it switches
- * to a task. */
-bool fold_has_tasks(const struct ctr_trace *tr, const struct calltree_options *opt);
+/* calltree_task.c: the events that say which task runs, 0 if tasks have no stacks of their
+ * own; a thread begins; it switches to a task. */
+uint32_t fold_task_kind(const struct ctr_trace *tr, const struct calltree_options *opt);
 int fold_first_task(struct fold *f, struct thread_state *t);
-int fold_switch(struct fold *f, struct thread_state *t, uint32_t id);
+int fold_switch(struct fold *f, struct thread_state *t, uint32_t id,
+                const struct ev_name *name);
 void fold_tasks_fini(struct fold *f);
 /* calltree_budget.c: a task's stack begins, or ends, to be stored. */
 void fold_hold(struct fold *f, const struct task *k, bool stored);

@@ -1,27 +1,33 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The stacks of a machine's tasks: a CONTEXT event with another id is where the kernel
- * switches from one to another (Linux on arm64 writes the pid there right before it
- * changes the stack).  What a vCPU does from there on belongs to the other task's stack.
+ * The stacks of a machine's tasks. A TASK event comes where the kernel switches from one
+ * to another; without these a CONTEXT event with another id (Linux on arm64 can write the
+ * pid there right before it changes the stack). What a vCPU does from there on belongs to
+ * the other task's stack.
  */
 #include "calltree_priv.h"
 
 #include <elf.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define BUCKETS 16384u
 #define MAX_TASKS (1u << 18) /* the others are the idle one's */
 
-bool fold_has_tasks(const struct ctr_trace *tr, const struct calltree_options *opt)
+uint32_t fold_task_kind(const struct ctr_trace *tr, const struct calltree_options *opt)
 {
     struct ctr_info info;
 
     ctr_trace_info(tr, &info);
     /* Spans and open frames are of a thread, and have its ordinals. */
-    return info.machine && info.elf_machine == EM_AARCH64 && info.seekable &&
-           info.events & CTR_HAS_CTX && !opt->span && !opt->open &&
-           !opt->separate_threads;
+    if (!info.machine || !info.seekable || opt->span || opt->open ||
+        opt->separate_threads) {
+        return 0;
+    }
+    return info.events & CTR_HAS_TASK                                    ? CTR_KIND_TASK
+           : info.elf_machine == EM_AARCH64 && info.events & CTR_HAS_CTX ? CTR_KIND_CTX
+                                                                         : 0;
 }
 
 /* The task's number; SYM_NONE: no memory. */
@@ -69,7 +75,8 @@ static void shrink(struct stack *s)
     }
 }
 
-int fold_switch(struct fold *f, struct thread_state *t, uint32_t id)
+int fold_switch(struct fold *f, struct thread_state *t, uint32_t id,
+                const struct ev_name *name)
 {
     uint32_t to = task_of(f, id, (uint32_t)(t - f->threads));
     struct task *from, *k;
@@ -77,6 +84,7 @@ int fold_switch(struct fold *f, struct thread_state *t, uint32_t id)
     if (to == SYM_NONE) {
         return -CTR_E_NOMEM;
     }
+    snprintf(f->tasks[to].name, sizeof(f->tasks[to].name), "%.15s", name->text);
     if (to == t->task) {
         return 0;
     }

@@ -32,7 +32,7 @@ struct graph_options {
     enum graph_cost cost;
     enum graph_sort sort;
     bool by_thread;     /* flat profile: of each root by itself */
-    bool by_task;       /* ... which are not of threads */
+    const char *roots;  /* ... what they are, if not threads */
     const bool *wanted; /* flat profile: by function, those to show; NULL: all */
     bool inverted;      /* the tree is one of graph_invert */
     bool icicle;        /* svg: callers above their callees */

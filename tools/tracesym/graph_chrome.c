@@ -15,41 +15,27 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/textbuf.h"
+#include "trace_json.h"
 
 struct graph_chrome {
-    FILE *out;
-    struct textbuf text; /* of one event */
-    bool any;
-    bool nomem;
+    struct trace_json json;
 };
-
-static void write_event(struct graph_chrome *c, bool ok)
-{
-    if (!ok) {
-        c->nomem = true;
-        return;
-    }
-    fputs(c->any ? ",\n" : "\n", c->out);
-    c->any = true;
-    fwrite(c->text.data, 1, c->text.len, c->out);
-}
 
 static int on_span(void *arg, const struct calltree *t, const struct call_span *s)
 {
     struct graph_chrome *c = arg;
+    struct textbuf *text = &c->json.text;
     const struct call_function *f = &t->functions[s->function];
     const struct ctr_thread *thread = ctr_trace_thread(t->trace, s->thread);
     uint64_t length = s->to - s->from;
     bool ok;
 
-    c->text.len = 0;
-    ok = textbuf_printf(&c->text, "{\"name\": ") &&
-         textbuf_json_string(&c->text, f->name, strlen(f->name)) &&
-         textbuf_printf(&c->text, ", \"cat\": ") &&
-         textbuf_json_string(&c->text, f->module ? f->module->name : "",
+    ok = textbuf_printf(text, "{\"name\": ") &&
+         textbuf_json_string(text, f->name, strlen(f->name)) &&
+         textbuf_printf(text, ", \"cat\": ") &&
+         textbuf_json_string(text, f->module ? f->module->name : "",
                              f->module ? strlen(f->module->name) : 0) &&
-         textbuf_printf(&c->text,
+         textbuf_printf(text,
                         ", \"ph\": \"X\", \"ts\": %" PRIu64 ".%03u, \"dur\": %" PRIu64
                         ".%03u, \"pid\": %" PRId32 ", \"tid\": %" PRId32
                         ", \"args\": {\"from\": %" PRIu64 ", \"to\": %" PRIu64,
@@ -57,10 +43,10 @@ static int on_span(void *arg, const struct calltree *t, const struct call_span *
                         (unsigned)(length % 1000), thread->pid, thread->tid, s->from,
                         s->to);
     if (s->to_ns > s->from_ns) {
-        ok = ok && textbuf_printf(&c->text, ", \"ns\": %" PRIu64, s->to_ns - s->from_ns);
+        ok = ok && textbuf_printf(text, ", \"ns\": %" PRIu64, s->to_ns - s->from_ns);
     }
-    write_event(c, ok && textbuf_printf(&c->text, "}}"));
-    return c->nomem || ferror(c->out);
+    trace_json_put(&c->json, ok && textbuf_printf(text, "}}"));
+    return trace_json_failed(&c->json);
 }
 
 int graph_chrome_begin(struct graph_chrome **out, FILE *file, struct calltree_options *o)
@@ -70,8 +56,7 @@ int graph_chrome_begin(struct graph_chrome **out, FILE *file, struct calltree_op
     if (!c) {
         return -ENOMEM;
     }
-    c->out = file;
-    fputs("{\"displayTimeUnit\": \"ns\", \"traceEvents\": [", file);
+    trace_json_begin(&c->json, file);
     o->span = on_span;
     o->span_arg = c;
     *out = c;
@@ -79,7 +64,7 @@ int graph_chrome_begin(struct graph_chrome **out, FILE *file, struct calltree_op
 }
 
 /* Names of processes and threads. */
-static void write_names(struct graph_chrome *c, const struct ctr_trace *tr)
+static void write_names(struct trace_json *json, const struct ctr_trace *tr)
 {
     struct ctr_info info;
     const char *name;
@@ -87,14 +72,13 @@ static void write_names(struct graph_chrome *c, const struct ctr_trace *tr)
     ctr_trace_info(tr, &info);
     name = info.argc > 1 ? info.argv[1] : info.argc ? info.argv[0] : "";
     for (uint32_t i = 0; i < info.processes; i++) {
-        c->text.len = 0;
-        write_event(c,
-                    textbuf_printf(&c->text,
-                                   "{\"name\": \"process_name\", \"ph\": \"M\", \"pid\": "
-                                   "%" PRId32 ", \"args\": {\"name\": ",
-                                   ctr_trace_process(tr, i)->pid) &&
-                        textbuf_json_string(&c->text, name, strlen(name)) &&
-                        textbuf_printf(&c->text, "}}"));
+        trace_json_put(
+            json, textbuf_printf(&json->text,
+                                 "{\"name\": \"process_name\", \"ph\": \"M\", \"pid\": "
+                                 "%" PRId32 ", \"args\": {\"name\": ",
+                                 ctr_trace_process(tr, i)->pid) &&
+                      textbuf_json_string(&json->text, name, strlen(name)) &&
+                      textbuf_printf(&json->text, "}}"));
     }
 }
 
@@ -103,11 +87,9 @@ int graph_chrome_end(struct graph_chrome *c, const struct calltree *t)
     int ret;
 
     if (t) {
-        write_names(c, t->trace);
+        write_names(&c->json, t->trace);
     }
-    fputs("\n]}\n", c->out);
-    ret = c->nomem ? -ENOMEM : graph_finish(c->out);
-    textbuf_fini(&c->text);
+    ret = trace_json_end(&c->json);
     free(c);
     return ret;
 }

@@ -73,11 +73,11 @@ static bool write_line(struct textbuf *b, FILE *out)
 }
 
 /* "thread": the only root of the tree, and its ids if it is one thread. */
-static bool add_thread(struct textbuf *b, const struct calltree *t, bool by_task)
+static bool add_thread(struct textbuf *b, const struct calltree *t, bool threads)
 {
     const char *name = graph_thread_name(t, 0);
     const struct ctr_thread *th =
-        t->older || by_task ? NULL : ctr_trace_thread(t->trace, t->threads[0].thread);
+        t->older || !threads ? NULL : ctr_trace_thread(t->trace, t->threads[0].thread);
     bool ok = textbuf_printf(b, "\"thread\": ") &&
               textbuf_json_string(b, name, strlen(name)) && textbuf_printf(b, ", ");
 
@@ -97,7 +97,7 @@ static bool write_functions(const struct calltree *t, const struct graph_options
     }
     for (size_t i = 0; ok && i < n; i++) {
         ok = textbuf_printf(b, "{") &&
-             (!opt->by_thread || add_thread(b, t, opt->by_task)) &&
+             (!opt->by_thread || add_thread(b, t, !opt->roots)) &&
              add_function(b, list[i]) &&
              add_costs(b, "", graph_has_accesses(t), list[i]->calls, &list[i]->self,
                        &list[i]->inclusive) &&

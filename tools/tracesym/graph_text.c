@@ -307,6 +307,7 @@ static int write_thread(const struct calltree *t, const struct graph_options *op
 {
     const struct call_function **list;
     struct calltree one;
+    char where[40];
     size_t n;
     int ret = graph_thread_init(&one, t, i);
 
@@ -319,8 +320,9 @@ static int write_thread(const struct calltree *t, const struct graph_options *op
         graph_write_name(graph_thread_name(t, i), out);
         fputs(":\n", out);
         write_list(&one, opt, list, n, out);
-        write_sum(t, opt, graph_inclusive(t, t->threads[i].root, opt->cost),
-                  t->older ? "in threads of this name" : "in this thread", out);
+        snprintf(where, sizeof(where), t->older ? "in %ss of this name" : "in this %s",
+                 opt->roots ? opt->roots : "thread");
+        write_sum(t, opt, graph_inclusive(t, t->threads[i].root, opt->cost), where, out);
     }
     if (!ret) {
         free(list);

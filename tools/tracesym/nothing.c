@@ -74,7 +74,8 @@ int nothing_ran(const char *prog, const char *path, const struct ctr_trace *tr,
     } else if (filter->ntid && !any_known(tr, false, filter->tids, filter->ntid)) {
         no_such(prog, path, tr, false, filter->tids);
     } else if (filter->npid || filter->ntid || filter->nprocess || filter->nthread ||
-               filter->from || filter->to || filter->from_ns || filter->to_ns) {
+               filter->from || filter->to || filter->from_ns || filter->to_ns ||
+               filter->privileges || filter->task || filter->context) {
         tool_error(prog, "%s: no instruction was executed in the selected part", path);
     } else {
         ctr_trace_info(tr, &info);

@@ -27,6 +27,21 @@ static const char *const sort_names[] = {[GRAPH_BY_SELF] = "self",
                                          [GRAPH_BY_CALLS] = "calls"};
 const struct words profile_sort_words = WORDS_OF_STRINGS("order", sort_names);
 
+enum by { BY_THREAD, BY_CPU, BY_TASK, BY_IRQ };
+static const char *const by_names[] = {
+    [BY_THREAD] = "thread", [BY_CPU] = "cpu", [BY_TASK] = "task", [BY_IRQ] = "irq"};
+const struct words profile_by_words = WORDS_OF_STRINGS("unit", by_names);
+
+bool profile_parse_by(const char *text, struct profile_options *opt)
+{
+    size_t i = words_find(&profile_by_words, text, strlen(text));
+
+    opt->tree.separate_threads = i == BY_THREAD || i == BY_CPU;
+    opt->tree.by_task = i == BY_TASK;
+    opt->by_irq = i == BY_IRQ;
+    return i < profile_by_words.n;
+}
+
 bool profile_parse_format(const char *text, enum graph_format *format)
 {
     size_t i = words_find(&profile_format_words, text, strlen(text));
@@ -158,7 +173,7 @@ static int check_cost(const struct calltree *t, const struct profile_options *op
     enum graph_cost cost = opt->graph.cost;
 
     if (opt->tree.by_task && !t->nr_tasks) {
-        tool_error(PROG, "%s: --by-task: the trace does not say which task ran",
+        tool_error(PROG, "%s: --by=task: the trace does not say which task ran",
                    opt->path);
         return TOOL_NOTHING;
     }
@@ -174,6 +189,31 @@ static int check_cost(const struct calltree *t, const struct profile_options *op
     return TOOL_NOTHING;
 }
 
+/* Makes exceptions and interrupts the roots; TOOL_OK or a status after a line on stderr. */
+static int only_irqs(struct calltree **t, const struct profile_options *opt)
+{
+    const uint32_t n = (*t)->nr_functions;
+    bool *irqs = calloc(n + (size_t)1, sizeof(*irqs)), any = false;
+    struct calltree *other = NULL;
+    int status = TOOL_NOTHING;
+
+    for (uint32_t i = 0; irqs && i < n; i++) {
+        irqs[i] = (*t)->functions[i].kind == CALL_EXCEPTION;
+        any |= irqs[i];
+    }
+    if (!irqs) {
+        status = out_of_memory();
+    } else if (any) {
+        int ret = graph_select(&other, *t, irqs, opt->graph.cost);
+        status = replace(t, other, ret);
+    } else {
+        tool_error(PROG, "%s: --by=irq: no exception or interrupt in the selected part",
+                   opt->path);
+    }
+    free(irqs);
+    return status;
+}
+
 /* Leaves only what is selected, and turns the tree over; TOOL_OK or a status after a line on
  * stderr.  *wanted: for graph_options. */
 static int derive(struct calltree **t, const struct places *places,
@@ -184,6 +224,9 @@ static int derive(struct calltree **t, const struct places *places,
     struct cost cut = {0};
     int status = check_cost(*t, opt);
 
+    if (!status && opt->by_irq) {
+        status = only_irqs(t, opt);
+    }
     if (!status && (s->nr_modules || s->nr_functions)) {
         status = profile_select(wanted, *t, opt->path, places, s);
     }

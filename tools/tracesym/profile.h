@@ -26,13 +26,17 @@ struct profile_options {
                                      the rest is set here */
     bool no_accesses;             /* do not count accesses, which is faster */
     struct profile_selection selection;
+    bool
+        by_irq; /* what exceptions and interrupts of a machine called, of each by itself */
     const struct profile_older *older; /* to compare with, or NULL */
 };
 
-/* The words of --format and of --cost, and their values. */
-extern const struct words profile_format_words, profile_cost_words, profile_sort_words;
+/* The words of --format, --cost, --sort and --by, and their values. */
+extern const struct words profile_format_words, profile_cost_words, profile_sort_words,
+    profile_by_words;
 bool profile_parse_format(const char *text, enum graph_format *format);
 bool profile_parse_cost(const char *text, enum graph_cost *cost);
+bool profile_parse_by(const char *text, struct profile_options *opt);
 bool profile_parse_sort(const char *text, enum graph_sort *sort);
 
 /* The reader of the output is gone. */

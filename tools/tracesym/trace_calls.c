@@ -338,12 +338,12 @@ static bool put_text(struct tracer *t, const struct call *c, const struct call_p
     const struct call_function *f = &t->list.tree->functions[c->function];
     const struct ctr_thread *th = ctr_trace_thread(t->tr, c->thread);
     struct textbuf *b = &t->out;
+    struct textbuf label = {0};
     struct site site;
-    char label[64];
-    bool ok;
+    bool ok = thread_label(&label, &t->info, false, th, NULL) &&
+              textbuf_printf(b, "%10" PRIu64 "%.*s", c->from, (int)label.len, label.data);
 
-    thread_label(label, sizeof(label), &t->info, false, th);
-    ok = textbuf_printf(b, "%10" PRIu64 "%s", c->from, label);
+    textbuf_fini(&label);
     if (ok && t->dump->times && p->begin.time_ns) {
         ok = textbuf_printf(b, "[%.6f] ", seconds_of(&t->info, p->begin.time_ns));
     }

@@ -27,6 +27,7 @@
 #include "print.h"
 #include "profile.h"
 #include "symbols/sym_options.h"
+#include "timeline.h"
 #include "trace_calls.h"
 
 enum {
@@ -49,8 +50,8 @@ enum {
     OPT_MIN_PERCENT,
     OPT_DEPTH,
     OPT_FULL_NAMES,
-    OPT_BY_THREAD,
-    OPT_BY_TASK,
+    OPT_BY,
+    OPT_TIMELINE,
     OPT_NO_ACCESSES,
     OPT_MIN_SPAN,
     OPT_INVERTED,
@@ -74,6 +75,9 @@ static const struct tool_option option_table[] = {
     {OPT_BACKTRACE, "backtrace", "MOMENT",
      "the calls that a thread is in before ordinal N, at\ncrash, end, call:NAME/N ..."},
     {OPT_LOCALS, "locals", NULL, "with --backtrace: the variables of each frame"},
+    {OPT_TIMELINE, "timeline", NULL,
+     "of a machine: tasks, exceptions, halts over time, as\nJSON trace events for "
+     "Perfetto"},
     SEARCH_OPTIONS,
     FIND_OPTIONS,
     {OPT_LIST, "list", "WHAT",
@@ -84,7 +88,7 @@ static const struct tool_option option_table[] = {
     FILTER_OPTIONS_ORDINALS,
     FILTER_OPTIONS_TIMES,
     FILTER_OPTIONS_THREADS,
-    FILTER_OPTIONS_PRIVILEGES,
+    FILTER_OPTIONS_MACHINES,
     FILTER_OPTIONS_PLACES,
     {OPT_MODULE, "module", "GLOB", "only instructions of these programs and libraries"},
     {OPT_FUNCTION, "function", "GLOB",
@@ -118,9 +122,10 @@ static const struct tool_option option_table[] = {
     {OPT_MIN_SPAN, "min-span", "N",
      "chrome: leave out calls of less than N instructions"},
     {OPT_FULL_NAMES, "full-names", NULL, "do not shorten names"},
-    {OPT_BY_THREAD, "by-thread", NULL, "each thread separately"},
-    {OPT_BY_TASK, "by-task", NULL,
-     "of a machine: each task of its Linux separately (arm64)"},
+    {OPT_BY, "by", "WHAT",
+     "thread: each thread separately; of a machine cpu, task\n"
+     "(of its Linux), irq (exceptions and interrupts)",
+     &profile_by_words},
     {OPT_NO_ACCESSES, "no-accesses", NULL, "do not count accesses, which is faster"},
     {0, NULL, NULL, "Basic-block vectors"},
     {OPT_BBV_PCS, "bbv-pcs", "FILE", "write address and function of each block to FILE"},
@@ -141,6 +146,7 @@ enum mode {
     MODE_LIST,
     MODE_TRACE_CALLS,
     MODE_BACKTRACE,
+    MODE_TIMELINE,
     MODE_CALL_COUNTS,
     MODE_SEARCH,
     MODE_FIND,
@@ -210,12 +216,8 @@ static bool parse_profile(struct command_line *c, int key, const char *arg)
     case OPT_FULL_NAMES:
         p->graph.full_names = true;
         return true;
-    case OPT_BY_THREAD:
-        p->tree.separate_threads = true;
-        return true;
-    case OPT_BY_TASK:
-        p->tree.by_task = true;
-        return true;
+    case OPT_BY:
+        return profile_parse_by(arg, p);
     case OPT_INVERTED:
         p->graph.inverted = true;
         return true;
@@ -278,6 +280,8 @@ static bool parse_own(struct command_line *c, int key, const char *arg)
         return set_mode(c, MODE_CALL_COUNTS) && add_traced(c, arg);
     case OPT_BACKTRACE:
         return set_mode(c, MODE_BACKTRACE) && moment_parse(arg, &c->backtrace);
+    case OPT_TIMELINE:
+        return set_mode(c, MODE_TIMELINE);
     case OPT_LOCALS:
         c->locals = true;
         return true;
@@ -318,8 +322,7 @@ static void note_mode(struct command_line *c, int key)
     case OPT_DEPTH:
     case OPT_MIN_SPAN:
     case OPT_FULL_NAMES:
-    case OPT_BY_THREAD:
-    case OPT_BY_TASK:
+    case OPT_BY:
     case OPT_NO_ACCESSES:
     case OPT_INVERTED:
     case OPT_ICICLE:
@@ -403,11 +406,9 @@ static int check_derived(const struct command_line *c, struct tool_options *o,
     if (c->profile.graph.icicle && format != GRAPH_SVG) {
         return tool_usage_error(PROG, "--icicle is for the format svg only");
     }
-    if (c->profile.tree.by_task &&
-        (c->profile.tree.separate_threads || format == GRAPH_CHROME)) {
-        return tool_usage_error(PROG, "--by-task is not for %s",
-                                format == GRAPH_CHROME ? "the format chrome"
-                                                       : "--by-thread");
+    if ((c->profile.tree.by_task || c->profile.by_irq) && format == GRAPH_CHROME) {
+        return tool_usage_error(PROG, "--by=%s is not for the format chrome",
+                                c->profile.by_irq ? "irq" : "task");
     }
     if (c->older.path && !strcmp(c->older.path, "-") && !strcmp(c->dump.opt.path, "-")) {
         return tool_usage_error(PROG, "standard input cannot be both traces");
@@ -488,8 +489,8 @@ static int check_modes(struct command_line *c, struct tool_options *o)
 
     if (c->modes > 1) {
         return tool_usage_error(PROG, "more than one of --functions, --calls, --bbv, "
-                                      "--list, --trace-calls, --backtrace, --find "
-                                      "and the other searches");
+                                      "--list, --trace-calls, --backtrace, "
+                                      "--timeline, --find and the other searches");
     }
     if (c->locals && c->mode != MODE_BACKTRACE) {
         return tool_usage_error(PROG, "--locals needs --backtrace");
@@ -502,10 +503,13 @@ static int check_modes(struct command_line *c, struct tool_options *o)
         return tool_usage_error(PROG, "%s is for printing the trace only",
                                 tool_option_name(o, c->print_key));
     }
-    if (c->select_key && (c->mode == MODE_BBV || c->mode == MODE_BACKTRACE)) {
+    if (c->select_key &&
+        (c->mode == MODE_BBV || c->mode == MODE_BACKTRACE || c->mode == MODE_TIMELINE)) {
         return tool_usage_error(PROG, "%s and %s cannot be used together",
                                 tool_option_name(o, c->select_key),
-                                c->mode == MODE_BBV ? "--bbv" : "--backtrace");
+                                c->mode == MODE_BBV         ? "--bbv"
+                                : c->mode == MODE_BACKTRACE ? "--backtrace"
+                                                            : "--timeline");
     }
     if (c->select_key && c->mode == MODE_FIND) {
         return tool_usage_error(PROG, "--find searches all code: --pc selects some");
@@ -557,8 +561,8 @@ static void finish_profile(struct command_line *c)
     p->path = c->dump.opt.path;
     p->graph.functions = c->mode == MODE_FUNCTIONS;
     p->graph.by_thread =
-        p->graph.functions && (p->tree.separate_threads || p->tree.by_task);
-    p->graph.by_task = p->tree.by_task;
+        p->graph.functions && (p->tree.separate_threads || p->tree.by_task || p->by_irq);
+    p->graph.roots = p->tree.by_task ? "task" : p->by_irq ? "exception" : NULL;
     p->graph.format = c->dump.opt.json ? GRAPH_JSON : p->graph.format;
     p->graph.max_depth = (uint32_t)c->depth;
     p->graph.color = c->dump.opt.color;
@@ -806,6 +810,12 @@ static int show(struct ctr_trace *tr, const struct modset *modset,
         return show_backtrace(tr, places, c);
     case MODE_CALL_COUNTS:
         return count_calls(tr, places, c);
+    case MODE_TIMELINE:
+        return timeline_write(tr,
+                              &(struct timeline_options){.path = c->dump.opt.path,
+                                                         .out = c->output,
+                                                         .quiet = c->dump.opt.quiet,
+                                                         .filter = c->dump.opt.filter});
     default:
         return profile_write(tr, places, &profile);
     }
@@ -920,8 +930,9 @@ static int show_file(struct ctr_trace *tr, void *arg)
     }
     note_part(tr, c->dump.opt.path, c);
     if (!filter_options_named(&c->filter) &&
-        (c->mode == MODE_BBV ? !c->bbv_pcs
-                             : c->mode == MODE_LIST && !list_needs_modules(c->list))) {
+        (c->mode == MODE_TIMELINE ||
+         (c->mode == MODE_BBV ? !c->bbv_pcs
+                              : c->mode == MODE_LIST && !list_needs_modules(c->list)))) {
         status = resolve_all(tr, NULL, c);
         status = status ? status : show(tr, NULL, NULL, c);
     } else {

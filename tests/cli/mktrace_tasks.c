@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * `mktrace tasks FILE': a small trace of a machine whose two vCPUs run tasks: before it is
+ * known which, over several chunks, with another name, with exceptions and a halt, not known
+ * any more.
+ */
+#include <elf.h>
+#include <string.h>
+
+#include "maker.h"
+
+static void task(struct maker *m, uint32_t pid, uint32_t tgid, uint64_t address,
+                 const char *comm)
+{
+    struct payload o = {.n = 0};
+
+    add(&o, pid, 4);
+    add(&o, tgid, 4);
+    add(&o, address, 8);
+    add_string(&o, comm);
+    put_event(m, CTR_EVENT_TASK, tick(m), o.p, o.n);
+}
+
+static void interrupt(struct maker *m, uint32_t flags, uint32_t number, uint32_t from)
+{
+    struct payload o = {.n = 0};
+
+    add(&o, flags, 4);
+    add(&o, number, 4);
+    add(&o, 0, 8);
+    add(&o, 0, 8);
+    add(&o, 0x40100004, 8);
+    add(&o, 0x40100000, 8);
+    add(&o, from, 4);
+    add(&o, CTR_PRIVILEGE_KERNEL, 4);
+    put_event(m, CTR_EVENT_INTERRUPT, tick(m), o.p, o.n);
+}
+
+static void returns(struct maker *m, uint32_t to)
+{
+    struct payload o = {.n = 0};
+
+    add(&o, 0x40100000, 8);
+    add(&o, CTR_PRIVILEGE_KERNEL, 4);
+    add(&o, to, 4);
+    put_event(m, CTR_EVENT_INTRET, tick(m), o.p, o.n);
+}
+
+static void power(struct maker *m, uint32_t op)
+{
+    struct payload o = {.n = 0};
+
+    add(&o, op, 4);
+    add(&o, 0, 4);
+    put_event(m, CTR_EVENT_POWER, tick(m), o.p, o.n);
+}
+
+static void runs(struct maker *m, unsigned n)
+{
+    while (n--) {
+        put_word(m, 1);
+    }
+}
+
+/* A system call is left for another task, and continues. */
+static void cpu0(struct maker *m, uint32_t thread)
+{
+    runs(m, 1);
+    task(m, 0, 0, 0xffff800009000000, "swapper/0");
+    runs(m, 2);
+    task(m, 1, 1, 0xffff000000001000, "init");
+    runs(m, 3);
+    interrupt(m, CTR_INT_TRAP, 0x15, CTR_PRIVILEGE_USER);
+    runs(m, 1);
+    flush_chunk(m, thread, 0);
+    runs(m, 2);
+    flush_chunk(m, thread, 0);
+    task(m, 7, 5, 0xffff000000007000, "work\033er");
+    runs(m, 2);
+    interrupt(m, CTR_INT_ASYNC, 27, CTR_PRIVILEGE_KERNEL);
+    runs(m, 1);
+    returns(m, CTR_PRIVILEGE_KERNEL);
+    task(m, 1, 1, 0xffff000000001000, "init");
+    runs(m, 1);
+    flush_chunk(m, thread, 0);
+    returns(m, CTR_PRIVILEGE_USER);
+    runs(m, 2);
+    task(m, 0, 0, 0, "");
+    runs(m, 1);
+    flush_chunk(m, thread, 0);
+}
+
+static void cpu1(struct maker *m, uint32_t thread)
+{
+    task(m, 0, 0, 0xffff000000009000, "swapper/1");
+    power(m, CTR_POWER_HALT);
+    power(m, CTR_POWER_WAKE);
+    runs(m, 2);
+    task(m, 5, 5, 0xffff000000005000, "bash");
+    runs(m, 4);
+    flush_chunk(m, thread, 0);
+    task(m, 5, 5, 0xffff000000005000, "sh");
+    runs(m, 1);
+    flush_chunk(m, thread, 0);
+}
+
+void make_tasks(const char *path)
+{
+    struct block b = {.id = 1, .pc = 0x40100000, .mode = CTR_PRIVILEGE_KERNEL << 4};
+    struct maker m = {0};
+    uint32_t process, first, second;
+
+    maker_open(&m, path, "aarch64-softmmu", EM_AARCH64, false, 64,
+               CTR_EVENTS_EXEC | CTR_EVENTS_INT | CTR_EVENTS_PWR | CTR_EVENTS_TASK);
+    block_insn(&b, "\x1f\x20\x03\xd5", 4);
+    add_block(&m, &b);
+    process = add_process(&m, 7, 1);
+    first = add_thread(&m, process, 7, 0);
+    second = add_thread(&m, process, 8, 7);
+    cpu0(&m, first);
+    cpu1(&m, second);
+    maker_close(&m, true);
+}

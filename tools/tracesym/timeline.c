@@ -1,0 +1,491 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See timeline.h. Slices begin and end (ph B and E) as on a stack, on two tracks: that of
+ * the vCPU has the task, in it exceptions and interrupts, in these a halt; that of the task
+ * has the vCPU and the same exceptions. A task that is switched to goes on in the exceptions
+ * in which it was left.
+ */
+#include "timeline.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "calltree.h"
+#include "cannoli/events.h"
+#include "common/array.h"
+#include "common/options.h"
+#include "common/progress.h"
+#include "dump/dump.h"
+#include "guest/guest.h"
+#include "input/machine.h"
+#include "input/trace.h"
+#include "trace_json.h"
+
+/* Above all pids of Linux: the process that has the tracks of the vCPUs. */
+#define VCPUS 4194305u
+#define MAX_DEPTH 64u /* of exceptions in each other; further ones are not shown */
+
+struct taken {
+    uint64_t from, to;
+    char name[GUEST_INTERRUPT_MAX];
+};
+
+/* A task; or what a vCPU does while it is not known which one it runs (task 0). */
+struct task {
+    struct line_task id;
+    struct taken *stack;
+    size_t cap;
+    uint32_t depth;
+    uint32_t next; /* of its bucket, number + 1; 0: the last */
+};
+
+struct vcpu {
+    bool begun, halted;
+    uint32_t task;         /* number */
+    const char *privilege; /* "": not known */
+};
+
+struct timeline {
+    const struct timeline_options *opt;
+    struct ctr_info info;
+    struct guest guest;
+    struct trace_json json;
+    struct vcpu *vcpus; /* by index of the thread */
+    size_t nr_vcpus;
+    struct task *tasks;
+    size_t cap_tasks;
+    uint32_t nr_tasks;
+    uint32_t bucket[4096];
+    uint64_t now_ns, last_ns; /* of the event; the last one of all vCPUs */
+    struct progress progress;
+};
+
+enum { STOP_NOMEM = 1, STOP_OUTPUT = 2 };
+
+struct track {
+    uint32_t pid, tid;
+};
+
+/* ----------------------------------------------------------------------- output */
+
+static bool put_head(struct timeline *l, const char *phase, struct track at)
+{
+    const uint64_t ns = l->now_ns > l->info.start_ns ? l->now_ns - l->info.start_ns : 0;
+
+    return textbuf_printf(&l->json.text,
+                          "{\"ph\": \"%s\", \"pid\": %u, \"tid\": %u, \"ts\": %" PRIu64
+                          ".%03u",
+                          phase, at.pid, at.tid, ns / 1000, (unsigned)(ns % 1000));
+}
+
+static void begin_slice(struct timeline *l, struct track at, const char *name, size_t n)
+{
+    trace_json_put(&l->json, put_head(l, "B", at) &&
+                                 textbuf_printf(&l->json.text, ", \"name\": ") &&
+                                 textbuf_json_string(&l->json.text, name, n) &&
+                                 textbuf_printf(&l->json.text, "}"));
+}
+
+static void begin_exception(struct timeline *l, struct track at, const struct taken *x)
+{
+    struct textbuf *b = &l->json.text;
+
+    trace_json_put(&l->json, put_head(l, "B", at) && textbuf_printf(b, ", \"name\": ") &&
+                                 textbuf_json_string(b, x->name, strlen(x->name)) &&
+                                 textbuf_printf(b,
+                                                ", \"args\": {\"from\": \"0x%" PRIx64
+                                                "\", \"handler\": \"0x%" PRIx64 "\"}}",
+                                                x->from, x->to));
+}
+
+static void end_slice(struct timeline *l, struct track at)
+{
+    trace_json_put(&l->json, put_head(l, "E", at) && textbuf_printf(&l->json.text, "}"));
+}
+
+static void put_name(struct timeline *l, const char *what, struct track at,
+                     const char *name, size_t n)
+{
+    struct textbuf *b = &l->json.text;
+
+    trace_json_put(&l->json, textbuf_printf(b,
+                                            "{\"ph\": \"M\", \"pid\": %u, \"tid\": %u, "
+                                            "\"name\": \"%s\", \"args\": {\"name\": ",
+                                            at.pid, at.tid, what) &&
+                                 textbuf_json_string(b, name, n) &&
+                                 textbuf_printf(b, "}}"));
+}
+
+/* ----------------------------------------------------------------------- tracks */
+
+static unsigned number_of(const struct ctr_thread *t)
+{
+    return (unsigned)(t->tid - t->pid);
+}
+
+static struct track vcpu_track(const struct ctr_thread *t)
+{
+    return (struct track){VCPUS, VCPUS + 2 * number_of(t)};
+}
+
+static struct track privilege_track(const struct ctr_thread *t)
+{
+    return (struct track){VCPUS, VCPUS + 2 * number_of(t) + 1};
+}
+
+/* Idle tasks have none: a vCPU has one of its own. */
+static bool has_track(const struct task *k)
+{
+    return k->id.task && k->id.pid;
+}
+
+static struct track task_track(const struct task *k)
+{
+    return (struct track){k->id.tgid, k->id.pid};
+}
+
+static bool task_name(struct textbuf *b, const struct task *k)
+{
+    b->len = 0;
+    return textbuf_printf(b, "%.*s-%u", (int)k->id.comm_bytes, k->id.comm, k->id.pid);
+}
+
+/* The task's slices end, or begin, on the tracks. */
+static void leave_task(struct timeline *l, const struct ctr_thread *t)
+{
+    struct vcpu *v = &l->vcpus[t->index];
+    const struct task *k = &l->tasks[v->task];
+    const uint32_t slices = k->depth + (k->id.task != 0);
+
+    for (uint32_t i = 0; i < slices + v->halted; i++) {
+        end_slice(l, vcpu_track(t));
+    }
+    for (uint32_t i = 0; has_track(k) && i < slices; i++) {
+        end_slice(l, task_track(k));
+    }
+    v->halted = false;
+}
+
+static void enter_task(struct timeline *l, const struct ctr_thread *t)
+{
+    const struct task *k = &l->tasks[l->vcpus[t->index].task];
+    char cpu[THREAD_TEXT];
+    struct textbuf name = {0};
+
+    if (k->id.task && !task_name(&name, k)) {
+        l->json.nomem = true;
+    } else if (k->id.task) {
+        begin_slice(l, vcpu_track(t), name.data, name.len);
+    }
+    textbuf_fini(&name);
+    if (has_track(k)) {
+        tool_thread_text(&l->info, t->pid, t->tid, cpu);
+        begin_slice(l, task_track(k), cpu, strlen(cpu));
+        put_name(l, "thread_name", task_track(k), k->id.comm, k->id.comm_bytes);
+    }
+    for (uint32_t i = 0; i < k->depth; i++) {
+        begin_exception(l, vcpu_track(t), &k->stack[i]);
+        if (has_track(k)) {
+            begin_exception(l, task_track(k), &k->stack[i]);
+        }
+    }
+}
+
+/* ------------------------------------------------------------------------ state */
+
+/* The number of a new task; UINT32_MAX: no memory. */
+static uint32_t add_task(struct timeline *l)
+{
+    if (!array_reserve(&l->tasks, &l->cap_tasks, l->nr_tasks + (size_t)1,
+                       sizeof(*l->tasks))) {
+        return UINT32_MAX;
+    }
+    l->tasks[l->nr_tasks] = (struct task){.depth = 0};
+    return l->nr_tasks++;
+}
+
+/* The same of the one that an event names. */
+static uint32_t task_of(struct timeline *l, const struct ctr_task *task)
+{
+    uint32_t *head = &l->bucket[(task->task >> 6 ^ task->pid) % 4096], n;
+
+    for (n = *head; n; n = l->tasks[n - 1].next) {
+        const struct task *k = &l->tasks[n - 1];
+        if (k->id.task == task->task && k->id.pid == task->pid) {
+            return n - 1;
+        }
+    }
+    n = add_task(l);
+    if (n != UINT32_MAX) {
+        l->tasks[n].next = *head;
+        *head = n + 1;
+    }
+    return n;
+}
+
+static struct vcpu *vcpu_of(struct timeline *l, const struct ctr_thread *t)
+{
+    char name[THREAD_TEXT + 16];
+    struct vcpu *v;
+    size_t n;
+
+    if (!array_reserve_zeroed(&l->vcpus, &l->nr_vcpus, t->index + (size_t)1,
+                              sizeof(*l->vcpus))) {
+        return NULL;
+    }
+    v = &l->vcpus[t->index];
+    if (!v->begun) {
+        v->task = add_task(l);
+        if (v->task == UINT32_MAX) {
+            return NULL;
+        }
+        v->begun = true;
+        v->privilege = "";
+        tool_thread_text(&l->info, t->pid, t->tid, name);
+        n = strlen(name);
+        put_name(l, "thread_name", vcpu_track(t), name, n);
+        strcpy(name + n, " privilege");
+        put_name(l, "thread_name", privilege_track(t), name, strlen(name));
+    }
+    return v;
+}
+
+static void set_privilege(struct timeline *l, const struct ctr_thread *t,
+                          uint32_t privilege)
+{
+    struct vcpu *v = &l->vcpus[t->index];
+    const char *now = guest_privilege_name(&l->guest, privilege);
+
+    if (strcmp(now, v->privilege)) {
+        if (*v->privilege) {
+            end_slice(l, privilege_track(t));
+        }
+        if (*now) {
+            begin_slice(l, privilege_track(t), now, strlen(now));
+        }
+        v->privilege = now;
+    }
+}
+
+/* ----------------------------------------------------------------------- events */
+
+static int on_task(struct timeline *l, const struct ctr_thread *t,
+                   const struct ctr_task *task)
+{
+    struct vcpu *v = &l->vcpus[t->index];
+    uint32_t n = task_of(l, task);
+
+    if (n == UINT32_MAX) {
+        return STOP_NOMEM;
+    }
+    leave_task(l, t);
+    l->tasks[n].id = (struct line_task){.task = task->task,
+                                        .pid = task->pid,
+                                        .tgid = task->tgid,
+                                        .comm_bytes = task->comm.n};
+    memcpy(l->tasks[n].id.comm, task->comm.p, task->comm.n);
+    v->task = n;
+    enter_task(l, t);
+    return 0;
+}
+
+static void end_halt(struct timeline *l, const struct ctr_thread *t)
+{
+    struct vcpu *v = &l->vcpus[t->index];
+
+    if (v->halted) {
+        end_slice(l, vcpu_track(t));
+        v->halted = false;
+    }
+}
+
+static int on_interrupt(struct timeline *l, const struct ctr_thread *t,
+                        const struct ctr_interrupt *i)
+{
+    struct task *k = &l->tasks[l->vcpus[t->index].task];
+    char buf[GUEST_INTERRUPT_MAX];
+    struct taken *x;
+
+    end_halt(l, t);
+    if (i->flags & CTR_INT_EMULATED || k->depth == MAX_DEPTH) {
+        return 0;
+    }
+    if (!array_reserve(&k->stack, &k->cap, k->depth + (size_t)1, sizeof(*k->stack))) {
+        return STOP_NOMEM;
+    }
+    x = &k->stack[k->depth++];
+    *x = (struct taken){.from = i->from, .to = i->to};
+    snprintf(x->name, sizeof(x->name), "%s", guest_interrupt_name(&l->guest, i, buf));
+    begin_exception(l, vcpu_track(t), x);
+    if (has_track(k)) {
+        begin_exception(l, task_track(k), x);
+    }
+    set_privilege(l, t, i->privilege);
+    return 0;
+}
+
+static void on_return(struct timeline *l, const struct ctr_thread *t,
+                      const struct ctr_intret *r)
+{
+    struct task *k = &l->tasks[l->vcpus[t->index].task];
+
+    if (k->depth) {
+        k->depth--;
+        end_slice(l, vcpu_track(t));
+        if (has_track(k)) {
+            end_slice(l, task_track(k));
+        }
+    }
+    set_privilege(l, t, r->privilege);
+}
+
+static void on_power(struct timeline *l, const struct ctr_thread *t,
+                     const struct ctr_power *p)
+{
+    struct vcpu *v = &l->vcpus[t->index];
+    struct task *k = &l->tasks[v->task];
+    const char *name = p->op == CTR_POWER_OFF ? "off" : "halted";
+
+    end_halt(l, t);
+    if (p->op == CTR_POWER_RESET) {
+        for (; k->depth; k->depth--) {
+            end_slice(l, vcpu_track(t));
+            if (has_track(k)) {
+                end_slice(l, task_track(k));
+            }
+        }
+    } else if (p->op != CTR_POWER_WAKE) {
+        begin_slice(l, vcpu_track(t), name, strlen(name));
+        v->halted = true;
+    }
+}
+
+static int on_os(void *arg, struct ctr_job *job, const struct ctr_os_event *e)
+{
+    const struct ctr_thread *t = ctr_job_thread(job);
+    struct timeline *l = arg;
+    struct ctr_interrupt interrupt;
+    struct ctr_intret intret;
+    struct ctr_power power;
+    struct ctr_task task;
+    int ret = vcpu_of(l, t) ? 0 : STOP_NOMEM;
+
+    l->now_ns = e->time_ns ? e->time_ns : l->now_ns;
+    l->last_ns = l->now_ns > l->last_ns ? l->now_ns : l->last_ns;
+    if (ret) {
+        return ret;
+    }
+    if (ctr_parse_task(e, &task) == 0) {
+        ret = on_task(l, t, &task);
+    } else if (ctr_parse_interrupt(e, &interrupt) == 0) {
+        ret = on_interrupt(l, t, &interrupt);
+    } else if (ctr_parse_intret(e, &intret) == 0) {
+        on_return(l, t, &intret);
+    } else if (ctr_parse_power(e, &power) == 0) {
+        on_power(l, t, &power);
+    }
+    return ret ? ret : trace_json_failed(&l->json) ? STOP_OUTPUT : 0;
+}
+
+static int on_progress(void *arg, const struct ctr_progress *p)
+{
+    struct timeline *l = arg;
+
+    progress_update(&l->progress, p->bytes_done, p->bytes, p->insns_done, "instructions");
+    return 0;
+}
+
+/* --------------------------------------------------------------------- the whole */
+
+static void end_all(struct timeline *l, const struct ctr_trace *tr)
+{
+    const struct ctr_thread *t;
+
+    for (uint32_t i = 0; (t = ctr_trace_thread(tr, i)) && i < l->nr_vcpus; i++) {
+        if (l->vcpus[i].begun) {
+            l->now_ns = t->end_ns > l->last_ns ? t->end_ns : l->last_ns;
+            leave_task(l, t);
+            if (*l->vcpus[i].privilege) {
+                end_slice(l, privilege_track(t));
+            }
+        }
+    }
+    put_name(l, "process_name", (struct track){VCPUS, VCPUS}, "vCPUs", strlen("vCPUs"));
+}
+
+static void timeline_fini(struct timeline *l)
+{
+    for (uint32_t i = 0; i < l->nr_tasks; i++) {
+        free(l->tasks[i].stack);
+    }
+    free(l->tasks);
+    free(l->vcpus);
+}
+
+/* TOOL_OK, or TOOL_NOTHING after a line on stderr. */
+static int check(const struct timeline *l)
+{
+    const struct ctr_info *info = &l->info;
+
+    if (!info->machine) {
+        tool_error(PROG, "%s: --timeline: it is not the trace of a machine",
+                   l->opt->path);
+    } else if (!(info->events & (CTR_HAS_TASK | CTR_HAS_INT | CTR_HAS_PWR))) {
+        tool_error(PROG,
+                   "%s: --timeline: neither tasks nor exceptions nor halts were "
+                   "recorded (-e task,int,pwr)",
+                   l->opt->path);
+    } else {
+        return TOOL_OK;
+    }
+    return TOOL_NOTHING;
+}
+
+int timeline_write(struct ctr_trace *tr, const struct timeline_options *opt)
+{
+    struct timeline *l = calloc(1, sizeof(*l));
+    struct ctr_filter filter = opt->filter;
+    const struct ctr_replay_opts ropts = {.workers = 1, .filter = &filter, .slices = 1};
+    struct ctr_replay_ops ops = {.os = on_os};
+    struct ctr_diag diag = {.off = CTR_NO_OFF};
+    int ret, error, status;
+
+    if (!l) {
+        tool_error(PROG, "out of memory");
+        return TOOL_FAILED;
+    }
+    l->opt = opt;
+    ctr_trace_info(tr, &l->info);
+    guest_init(&l->guest, &l->info);
+    status = check(l);
+    if (status) {
+        free(l);
+        return status;
+    }
+    filter.kinds = CTR_KIND_TASK | CTR_KIND_INT | CTR_KIND_PWR;
+    progress_init_before_output(&l->progress, PROG, opt->quiet);
+    ops.progress = l->progress.on ? on_progress : NULL;
+    trace_json_begin(&l->json, stdout);
+    ret = ctr_replay(tr, &ops, l, &ropts, &diag);
+    progress_clear(&l->progress);
+    if (ret <= 0) { /* what was read before an error is shown, too */
+        end_all(l, tr);
+    }
+    error = trace_json_end(&l->json);
+    timeline_fini(l);
+    free(l);
+    if (error == -EPIPE) {
+        return TIMELINE_CUT_SHORT;
+    }
+    if (ret < 0) {
+        tool_trace_error(PROG, opt->path, ret, &diag);
+    } else if (ret == STOP_NOMEM || error == -ENOMEM) {
+        tool_error(PROG, "out of memory");
+    } else if (error) {
+        tool_error(PROG, "%s: %s", opt->out ? opt->out : "standard output",
+                   strerror(-error));
+    }
+    return ret || error ? TOOL_FAILED : TOOL_OK;
+}
