@@ -32,7 +32,8 @@ static TCGHelperInfo info_place = {
     .func = helper_cannoli_place,
     .name = "cannoli_place",
     .flags = TCG_CALL_NO_WRITE_GLOBALS,
-    .typemask = dh_typemask(i32, 0) | dh_typemask(env, 1) | dh_typemask(i32, 2),
+    .typemask = dh_typemask(i32, 0) | dh_typemask(env, 1) |
+                dh_typemask(i32, 2) | dh_typemask(i64, 3),
 };
 
 static TCGHelperInfo info_tree = {
@@ -42,13 +43,14 @@ static TCGHelperInfo info_tree = {
     .typemask = dh_typemask(i32, 0) | dh_typemask(env, 1) | dh_typemask(i64, 2),
 };
 
-static void gen_place(TCGContext *s, uint32_t triggers)
+static void gen_place(TCGContext *s, uint32_t triggers, uint64_t pc)
 {
     TCGv_i32 leave = tcg_temp_ebb_new_i32();
 
-    tcg_gen_call2(helper_cannoli_place, &info_place, tcgv_i32_temp(leave),
+    tcg_gen_call3(helper_cannoli_place, &info_place, tcgv_i32_temp(leave),
                   tcgv_ptr_temp(tcg_env),
-                  tcgv_i32_temp(tcg_constant_i32(triggers)));
+                  tcgv_i32_temp(tcg_constant_i32(triggers)),
+                  tcgv_i64_temp(tcg_constant_i64(pc)));
     tcg_gen_brcondi_i32(TCG_COND_NE, leave, 0, s->exitreq_label);
     tcg_temp_free_i32(leave);
 }
@@ -145,7 +147,7 @@ void cannoli_gate_insert(CannoliPass *p, TCGContext *s,
             gen_tree(s, db->pc_first);
         }
         if (p->triggers) {
-            gen_place(s, p->triggers);
+            gen_place(s, p->triggers, db->pc_first);
         }
     }
     if ((cflags & CF_CANNOLI_COUNT) && !db->fake_insn) {

@@ -478,19 +478,23 @@ void cannoli_gate_request(CPUState *cpu, const TranslationBlock *tb)
 
 /*
  * A place where recording starts or stops: true: it does so with the next
- * block.
+ * block, which is this one again.  It then has no effect a second time, or
+ * vCPUs that take turns at two places would undo for ever what the other did.
  */
-uint32_t helper_cannoli_place(CPUArchState *env, uint32_t triggers)
+uint32_t helper_cannoli_place(CPUArchState *env, uint32_t triggers, uint64_t pc)
 {
     CPUState *cpu = env_cpu(env);
     CannoliCPU *c = cannoli_cpu(cpu);
     CannoliGate *g = gate_of(cpu);
     bool window = qatomic_read(&process.window);
 
-    if (triggers & CANNOLI_START ? !window
-                                 : window && (triggers & CANNOLI_STOP)) {
+    if (!(g->passed && g->passed_pc == pc) &&
+        (triggers & CANNOLI_START ? !window
+                                  : window && (triggers & CANNOLI_STOP))) {
         qatomic_set(&process.window, !window);
         kick_all();
+        g->passed = true;
+        g->passed_pc = pc;
     }
     if ((triggers & CANNOLI_TREE) && !g->in_tree) {
         c->tree_sp = g->tree_sp = cannoli_stack_pointer(cpu);
@@ -499,6 +503,7 @@ uint32_t helper_cannoli_place(CPUArchState *env, uint32_t triggers)
         g->tree_aside = false;
     }
     if (gate_cflags(g) == (cpu->tcg_cflags & CF_CANNOLI_MASK)) {
+        g->passed = false;
         return false;
     }
     cpu_exit(cpu);

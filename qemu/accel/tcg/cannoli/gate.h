@@ -22,11 +22,13 @@ enum CannoliPhase {
 
 /* The gate of a thread. */
 typedef struct CannoliGate {
-    bool begun;       /* the first state is known */
-    bool open;        /* changes in cannoli_gate_enter and _elsewhere only */
-    bool paused;      /* by the guest */
-    bool elsewhere;   /* a task or address space that is not chosen runs */
-    bool in_tree;     /* see CannoliCPU.tree_sp */
+    bool begun;     /* the first state is known */
+    bool open;      /* changes in cannoli_gate_enter and _elsewhere only */
+    bool paused;    /* by the guest */
+    bool elsewhere; /* a task or address space that is not chosen runs */
+    bool in_tree;   /* see CannoliCPU.tree_sp */
+    bool passed;    /* the place at passed_pc, before which it was left */
+    uint64_t passed_pc;
     bool tree_aside;  /* a signal handler runs on a stack of its own: */
     uint64_t tree_sp; /* what it is outside of the handler */
     bool was_in_tree; /* when the gate was last checked */
@@ -64,7 +66,8 @@ void cannoli_gate_left(CPUState *cpu, bool restart);
 void cannoli_gate_restored(CPUState *cpu, const TranslationBlock *tb, int insn);
 
 /* Called by blocks before they begin; not 0: leave. */
-uint32_t helper_cannoli_place(CPUArchState *env, uint32_t triggers);
+uint32_t helper_cannoli_place(CPUArchState *env, uint32_t triggers,
+                              uint64_t pc);
 uint32_t helper_cannoli_tree(CPUArchState *env, uint64_t pc);
 
 /*
