@@ -219,10 +219,19 @@ static void forget(CPUState *cpu, CannoliTask *t)
     }
 }
 
+static void put_if_new(CPUState *cpu, CannoliTask *t)
+{
+    if (cannoli_cpu(cpu)->thread->gate.open &&
+        memcmp(&t->now, &t->recorded, sizeof(t->now))) {
+        put_task(cpu, t, &t->now);
+    }
+}
+
 /*
  * While user code runs, nothing changes.  A task gets another name or number
- * within a system call: both are read again after each exception and return, so
- * that where they change does not depend on where chains of blocks end.
+ * within a system call: both are read again after each exception and return,
+ * and before another task runs, so that where they change does not depend on
+ * where chains of blocks end.
  */
 static CannoliTask *look(CPUState *cpu)
 {
@@ -238,7 +247,11 @@ static CannoliTask *look(CPUState *cpu)
         task = current_of(cpu, t, base);
     }
     task = task ? task : t->now.task;
-    if (task && (task == t->task ? thread->look_again : base != 0)) {
+    if (t->task && (task != t->task || thread->look_again)) {
+        read_task(cpu, t, t->task);
+        put_if_new(cpu, t);
+    }
+    if (task != t->task && base) {
         read_task(cpu, t, task);
     }
     thread->look_again = false;
@@ -252,14 +265,8 @@ const CannoliTaskNow *cannoli_task_now(CPUState *cpu)
 
 void cannoli_task(CPUState *cpu)
 {
-    CannoliTask *t;
-
-    if (!CANNOLI_TASKS || !cannoli_cpu(cpu)->thread->gate.open) {
-        return;
-    }
-    t = look(cpu);
-    if (memcmp(&t->now, &t->recorded, sizeof(t->now))) {
-        put_task(cpu, t, &t->now);
+    if (CANNOLI_TASKS) {
+        put_if_new(cpu, look(cpu));
     }
 }
 
