@@ -73,8 +73,7 @@ NAMES = {
 }
 # What the plugin reports and a recording does not have: the machine's own registers.
 NOT_RECORDED = {
-    "aarch64-softmmu": ["pc", "*_el0", "*_el1", "*_el2", "*_el3", "vbar*", "esr*", "far*", "elr*",
-                        "spsr*", "sctlr*", "ttbr*", "tcr*", "mair*", "par*"],
+    "aarch64-softmmu": ["pc"],
     "riscv64-softmmu": ["pc"],
     "x86_64-softmmu": ["eflags", "cs_base", "ds_base", "es_base", "ss_base"],
 }
@@ -326,7 +325,7 @@ def boot(tools, target):
 def tasks(tools, target, trace):
     """Trees by task: as many instructions as between the kernel's changes of the id; where
     tasks begin."""
-    done = subprocess.run([tools.program("tracesym"), "--calls", "--by-task", "--format", "json",
+    done = subprocess.run([tools.program("tracesym"), "--calls", "--by=task", "--format", "json",
                            "--kallsyms", linux.kernel(tools, target), trace],
                           capture_output=True, text=True, check=True)
     nodes = {n["node"]: n for n in map(json.loads, done.stdout.splitlines())}

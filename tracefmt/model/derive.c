@@ -260,6 +260,25 @@ static struct regval riscv_vtype(const struct derive_args *a)
     return whole(IN(1) | (IN(0) & 1) << (a->bits - 1));
 }
 
+/* Its highest bit says that the state of an extension is dirty. */
+static uint64_t riscv_status(const struct derive_args *a, uint64_t mask)
+{
+    const uint64_t s = IN(0) & mask;
+    const int dirty =
+        (s & 0x6000) == 0x6000 || (s & 0x600) == 0x600 || (s & 0x18000) == 0x18000;
+    return (a->bits == 32 ? (uint32_t)s : s) | (uint64_t)dirty << (a->bits - 1);
+}
+
+static struct regval riscv_mstatus(const struct derive_args *a)
+{
+    return whole(riscv_status(a, UINT64_MAX));
+}
+
+static struct regval riscv_sstatus(const struct derive_args *a)
+{
+    return whole(riscv_status(a, 0x3000de733));
+}
+
 /* -------------------------------------------------------------- mips, ppc */
 
 static struct regval mips_w(const struct derive_args *a)
@@ -312,6 +331,10 @@ const struct derive derive_all[] = {
     {{EM_RISCV}, 0, 0, CTR_REG_SPECIAL, "fcsr", riscv_fcsr, {"fpst", "frm"}},
     {{EM_RISCV}, 0, 0, CTR_REG_SPECIAL, "vcsr", riscv_vcsr, {"vxrm", "vxsat"}},
     {{EM_RISCV}, 0, 0, CTR_REG_SPECIAL, "vtype", riscv_vtype, {"vill", "vtype_rest"}},
+    {{EM_RISCV}, 0, 0, CTR_REG_SPECIAL, "mstatus", riscv_mstatus,
+     {"mstatus_rest", "satp"}},
+    {{EM_RISCV}, 0, 0, CTR_REG_SPECIAL, "sstatus", riscv_sstatus,
+     {"mstatus_rest", "satp"}},
     {{EM_MIPS}, 32, 16, CTR_REG_VECTOR, "w%", mips_w, {"f%", "w%.d1"}},
     {{EM_PPC, EM_PPC64}, 0, 4, CTR_REG_SPECIAL, "cr", ppc_cr,
      {"crf0", "crf1", "crf2", "crf3", "crf4", "crf5", "crf6", "crf7"}},

@@ -90,6 +90,7 @@ void cannoli_interrupt(CPUState *cpu)
         return;
     }
     cannoli_regs_loop_exit(cpu);
+    cannoli_regs_excepted(cpu);
     before.index = cpu->exception_index;
     before.frame = cannoli_frame(cpu);
     where(cpu, &before.pc, &before.privilege);

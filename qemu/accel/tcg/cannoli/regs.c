@@ -278,6 +278,9 @@ void cannoli_regs_init(CPUState *cpu)
     env_bytes = sizeof(CPUArchState);
     at_byte = cannoli_alloc(env_bytes * sizeof(*at_byte));
     cannoli_regs_target(cpu);
+#ifndef CONFIG_USER_ONLY
+    cannoli_regs_system(cpu);
+#endif
     add_globals();
     make_runs();
     g_assert(state_bytes <= CTR_MAX_STATE_BYTES);
@@ -521,6 +524,27 @@ void cannoli_regs_loop_exit(CPUState *cpu)
         t->regs->sets = 0;
     }
 }
+
+#ifndef CONFIG_USER_ONLY
+void cannoli_regs_touch(CPUState *cpu, const intptr_t *off, int n)
+{
+    CannoliThread *t = cannoli_cpu(cpu)->thread;
+
+    if (!cannoli_regs_on() || !t->regs->valid || !t->gate.open ||
+        cannoli_regs_shadow()) {
+        return;
+    }
+    for (int i = 0; i < n; i++) {
+        intptr_t at = off[i];
+        int reg = cannoli_regs_next(&at, off[i] + 1);
+
+        if (reg >= 0) {
+            add_changed(t->regs, reg);
+        }
+    }
+    emit_changed(cpu, MEMPIPE_OUTSIDE, t->regs->state);
+}
+#endif
 
 /* A block is about to run: exceptions are delivered between blocks. */
 void cannoli_regs_inside(CPUState *cpu)

@@ -22,7 +22,8 @@ enum {
     CANNOLI_REGS_X87 = 8,
     CANNOLI_REGS_OTHER = 16,
     CANNOLI_REGS_LAZY = 32, /* known to the translator */
-    CANNOLI_REGS_ALL = 31,
+    CANNOLI_REGS_SYSTEM = 64,
+    CANNOLI_REGS_ALL = 31 | CANNOLI_REGS_SYSTEM,
 };
 
 /*
@@ -101,6 +102,17 @@ unsigned cannoli_regs_extent(intptr_t off, unsigned vector_bytes);
 
 /* Add the registers that are no TCG globals. */
 void cannoli_regs_target(CPUState *cpu);
+#ifndef CONFIG_USER_ONLY
+/* Add those of code with privileges (system/cannoli/regs-system.c). */
+void cannoli_regs_system(CPUState *cpu);
+/*
+ * What the target has set before it left the block by an exception, which is
+ * delivered now.
+ */
+void cannoli_regs_excepted(CPUState *cpu);
+/* Record these as changed from outside, with what they are now. */
+void cannoli_regs_touch(CPUState *cpu, const intptr_t *off, int n);
+#endif
 /* gdb's name for a global, NULL if it is no register; *flags are CTR_REG_*. */
 const char *cannoli_regs_name(const char *name, uint8_t *flags);
 /* What a helper may write, a list of names; NULL: nothing is known. */

@@ -1,0 +1,204 @@
+/*
+ * Execution tracing into shared memory: system registers
+ *
+ * Copyright (c) 2026 the cannoli-record authors
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The registers that only code with privileges reaches, under the names that
+ * they have in gdb's descriptions of the target, as far as they are fields of
+ * env: not those that QEMU computes when they are read, such as counters.
+ */
+#include "qemu/osdep.h"
+#include "cpu.h"
+#include "accel/tcg/cannoli/regs.h"
+#ifdef TARGET_ARM
+#include "cpregs.h"
+#endif
+
+#define ENV(field) offsetof(CPUArchState, field)
+
+static void add(const char *name, intptr_t off, unsigned bytes)
+{
+    intptr_t at = off;
+
+    /* Those of programs were added before. */
+    if (cannoli_regs_next(&at, off + bytes) < 0) {
+        cannoli_regs_add(name, 0, 1, off, 0, bytes, CTR_REG_SPECIAL,
+                         CANNOLI_REGS_SYSTEM);
+    }
+}
+
+#define ADD(name, field) \
+    add(name, ENV(field), sizeof(((CPUArchState *)0)->field))
+
+#if defined(TARGET_ARM)
+
+static bool is_field(ARMCPU *cpu, const ARMCPRegInfo *ri)
+{
+    bool a64 = arm_feature(&cpu->env, ARM_FEATURE_AARCH64);
+
+    return ri->fieldoffset && !ri->readfn && !ri->raw_readfn &&
+           !(ri->type & (ARM_CP_NO_RAW | ARM_CP_NO_GDB | ARM_CP_CONST)) &&
+           (a64 ? ri->state == ARM_CP_STATE_AA64
+                : ri->state == ARM_CP_STATE_AA32 &&
+                      !(ri->secure & ARM_CP_SECSTATE_S));
+}
+
+static int by_name(gconstpointer a, gconstpointer b)
+{
+    const ARMCPRegInfo *x = *(const ARMCPRegInfo *const *)a;
+    const ARMCPRegInfo *y = *(const ARMCPRegInfo *const *)b;
+    int order = strcmp(x->name, y->name);
+
+    return order ? order
+                 : (x->fieldoffset > y->fieldoffset) -
+                       (x->fieldoffset < y->fieldoffset);
+}
+
+void cannoli_regs_system(CPUState *cs)
+{
+    ARMCPU *cpu = ARM_CPU(cs);
+    g_autoptr(GPtrArray) fields = g_ptr_array_new();
+    GHashTableIter iter;
+    gpointer ri;
+
+    if (arm_feature(&cpu->env, ARM_FEATURE_M)) {
+        ADD("primask", v7m.primask[M_REG_NS]);
+        ADD("basepri", v7m.basepri[M_REG_NS]);
+        ADD("faultmask", v7m.faultmask[M_REG_NS]);
+        ADD("control", v7m.control[M_REG_NS]);
+    }
+    g_hash_table_iter_init(&iter, cpu->cp_regs);
+    while (g_hash_table_iter_next(&iter, NULL, &ri)) {
+        if (is_field(cpu, ri)) {
+            g_ptr_array_add(fields, ri);
+        }
+    }
+    g_ptr_array_sort(fields, by_name);
+    for (guint i = 0; i < fields->len; i++) {
+        const ARMCPRegInfo *r = g_ptr_array_index(fields, i);
+
+        add(r->name, r->fieldoffset, cpreg_field_is_64bit(r) ? 8 : 4);
+    }
+}
+
+#elif defined(TARGET_I386)
+
+void cannoli_regs_system(CPUState *cs)
+{
+    ADD("cr0", cr[0]);
+    ADD("cr2", cr[2]);
+    ADD("cr3", cr[3]);
+    ADD("cr4", cr[4]);
+    ADD("efer", efer);
+#ifdef TARGET_X86_64
+    ADD("k_gs_base", kernelgsbase);
+#endif
+}
+
+#elif defined(TARGET_RISCV)
+
+void cannoli_regs_system(CPUState *cs)
+{
+    ADD("satp", satp);
+    ADD("stvec", stvec);
+    ADD("sscratch", sscratch);
+    ADD("sepc", sepc);
+    ADD("scause", scause);
+    ADD("stval", stval);
+    ADD("senvcfg", senvcfg);
+    ADD("scounteren", scounteren);
+    ADD("mtvec", mtvec);
+    ADD("mscratch", mscratch);
+    ADD("mepc", mepc);
+    ADD("mcause", mcause);
+    ADD("mtval", mtval);
+    ADD("medeleg", medeleg);
+    ADD("mideleg", mideleg);
+    ADD("mcounteren", mcounteren);
+    ADD("mie", mie);
+#ifdef TARGET_RISCV64
+    ADD("menvcfg", menvcfg);
+#endif
+    /* Without the bit that sums up what is dirty */
+    cannoli_regs_add("mstatus_rest", 0, 1, ENV(mstatus), 0, 8, CTR_REG_RAW,
+                     CANNOLI_REGS_SYSTEM);
+}
+
+#elif defined(TARGET_PPC)
+
+static bool is_computed(int spr)
+{
+    switch (spr) {
+    case SPR_XER: /* globals */
+    case SPR_LR:
+    case SPR_CTR:
+    case SPR_CFAR:
+    case SPR_DECR: /* counters */
+    case SPR_HDEC:
+    case SPR_TBL:
+    case SPR_TBU:
+        return true;
+    default:
+        return false;
+    }
+}
+
+void cannoli_regs_system(CPUState *cs)
+{
+    CPUPPCState *env = cpu_env(cs);
+
+    for (int i = 0; i < ARRAY_SIZE(env->spr_cb); i++) {
+        if (env->spr_cb[i].name && !is_computed(i)) {
+            g_autofree char *name = g_ascii_strdown(env->spr_cb[i].name, -1);
+
+            add(name, ENV(spr[i]), sizeof(env->spr[i]));
+        }
+    }
+}
+
+#elif defined(TARGET_S390X)
+
+void cannoli_regs_system(CPUState *cs)
+{
+    cannoli_regs_add("cr%d", 0, 16, ENV(cregs), 8, 8, CTR_REG_SPECIAL,
+                     CANNOLI_REGS_SYSTEM);
+    ADD("pp", pp);
+    ADD("bea", gbea);
+}
+
+#elif defined(TARGET_MIPS)
+
+void cannoli_regs_system(CPUState *cs)
+{
+    ADD("status", CP0_Status);
+    ADD("badvaddr", CP0_BadVAddr);
+    ADD("cause", CP0_Cause);
+}
+
+#else
+
+void cannoli_regs_system(CPUState *cs)
+{
+}
+
+#endif
+
+void cannoli_regs_excepted(CPUState *cpu)
+{
+    static const intptr_t set[] = {
+#if defined(TARGET_I386)
+        ENV(cr[2]),
+#elif defined(TARGET_MIPS)
+        ENV(CP0_BadVAddr),
+#elif defined(TARGET_PPC)
+        ENV(spr[SPR_DAR]),       ENV(spr[SPR_DSISR]), ENV(spr[SPR_HDAR]),
+        ENV(spr[SPR_HDSISR]),    ENV(spr[SPR_ASDR]),  ENV(spr[SPR_BOOKE_DEAR]),
+        ENV(spr[SPR_BOOKE_ESR]),
+#endif
+    };
+
+    if (cpu->exception_index >= 0) {
+        cannoli_regs_touch(cpu, set, ARRAY_SIZE(set));
+    }
+}
