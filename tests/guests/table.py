@@ -14,7 +14,7 @@ scenario  report what happened to processes, threads and signals
 choice    recorded whole and in parts: the parts must be parts of the whole
 switch    switches its own recording
 gate      threads whose recording is paused, resumed and changed while they run
-part      needed by another program
+part      needed by another program, or by a machine
 tree      counts its own calls, for tests/cli/calls-witness.sh; no case of its own
 
 Further cases of the same program (`also'): memory (it ends with a dump of its own
@@ -174,6 +174,9 @@ PROGRAMS = [
             args=["{work}", "./maplib"], parts=["maplib"]),
     Program("mappings-static", "maps", EVERY, source="mappings.c", args=["{work}"]),
     Program("maplib", "part", EVERY, link="shared"),
+    # for machines, see tests/oracle/tasks.py
+    Program("tasks", "part", ["aarch64", "riscv64", "x86_64"], libs="-pthread",
+            flags="-Wl,--section-start=.numbers=0x20000000"),
     Program("calltree", "tree", flags="-O2 -foptimize-sibling-calls", libs="-pthread",
             also=("gdb",)),
     Program("deaths", "scenario", EVERY, libs="-pthread"),

@@ -40,6 +40,7 @@ import states
 import strace
 import stress
 import switches
+import tasks
 
 sys.path.insert(0, common.GUESTS)
 import build  # noqa: E402
@@ -244,6 +245,8 @@ OTHERS = [
       for target, names in ram.NAMES.items()],
     *[("machine", [target], names, lambda j: power.RUN[j.name](j.tools, j.target))
       for target, names in power.NAMES.items()],
+    *[("machine", [target], names, lambda j: tasks.RUN[j.name](j.tools, j.target, j.full))
+      for target, names in tasks.NAMES.items()],
     ("real", DEBIAN, realprogs.PROGRAMS, lambda j: realprogs.run(j.tools, j.target, j.name)),
     *[("stress", [program[0]], [name], lambda j: stress.RUN[j.name](j.tools))
       for name, program in stress.PROGRAMS.items()],
