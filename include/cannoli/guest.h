@@ -3,15 +3,95 @@
  * For programs that control their own recording: switch it on and off, put labelled
  * marks into the trace, name ranges of memory.
  *
- * Each function is one system call with a reserved number.  Under a QEMU that records,
- * it does not reach the system and returns 0 or more; anywhere else the system
- * refuses it (ENOSYS), and nothing happens.  Needs syscall(2) of the C library
+ * A program of Linux does each by one system call with a reserved number.  Under a QEMU
+ * that records, it does not reach the system and returns 0 or more; anywhere else the
+ * system refuses it (ENOSYS), and nothing happens.  Needs syscall(2) of the C library
  * (_GNU_SOURCE or the default of gcc); no other part of this project.
+ *
+ * A kernel, and a program without a system, does it by an instruction that does nothing on
+ * a real machine, with the address of a request in a register.  So can a program of a
+ * Linux that runs in a recorded machine, with CANNOLI_GUEST_MACHINE defined.  Needs no
+ * library.
  */
 #ifndef CANNOLI_GUEST_H
 #define CANNOLI_GUEST_H
 
 #include <stddef.h>
+#include <stdint.h>
+
+/* The first argument, and the first number of a request: "CRTC" */
+#define CANNOLI_GUEST_MAGIC 0x43545243L
+
+enum cannoli_guest_op {
+    CANNOLI_GUEST_STATUS = 0,  /* 1: this thread is being recorded, 0: paused */
+    CANNOLI_GUEST_PAUSE = 1,   /* scope */
+    CANNOLI_GUEST_RESUME = 2,  /* scope */
+    CANNOLI_GUEST_MARK = 3,    /* text, length, value */
+    CANNOLI_GUEST_LABEL = 4,   /* start, size, type (string), name (string) */
+    CANNOLI_GUEST_UNLABEL = 5, /* start */
+};
+
+/* Scope of pause and resume: the calling thread alone, or all of its process; of a machine
+ * the vCPU alone, or all of them. */
+enum { CANNOLI_THREAD = 0, CANNOLI_PROCESS = 1 };
+
+#if !defined(__linux__) || !__STDC_HOSTED__ || defined(__KERNEL__)
+#define CANNOLI_GUEST_MACHINE
+#endif
+
+#ifdef CANNOLI_GUEST_MACHINE
+
+/* In the byte order of the machine; the register with its address gets the result. */
+struct cannoli_request {
+    uint64_t magic, op, argument[4];
+};
+
+/*
+ * The instructions: moves to a register that stays 0, hints and loads of addresses that
+ * nobody uses, with "RC" in them where there is room.
+ */
+static inline long cannoli_guest_call(long op, long a, long b, long c, long d)
+{
+    const struct cannoli_request request = {
+        CANNOLI_GUEST_MAGIC,
+        (unsigned long)op,
+        {(unsigned long)a, (unsigned long)b, (unsigned long)c, (unsigned long)d}};
+    const uintptr_t at = (uintptr_t)&request;
+#if defined(__aarch64__)
+    register uintptr_t r __asm__("x0") = at;
+    __asm__ volatile(".inst 0xd2886a5f" : "+r"(r) : : "memory"); /* mov xzr, #0x4352 */
+#elif defined(__thumb__)
+    register uintptr_t r __asm__("r0") = at;
+    __asm__ volatile(".inst.w 0xf3af8043" : "+r"(r) : : "memory"); /* nop {0x43} */
+#elif defined(__arm__)
+    register uintptr_t r __asm__("r0") = at;
+    __asm__ volatile(".inst 0xe320f043" : "+r"(r) : : "memory"); /* nop {0x43} */
+#elif defined(__x86_64__) || defined(__i386__)
+    uintptr_t r = at; /* nopl 0x43545243(%eax) */
+    __asm__ volatile(".byte 0x0f, 0x1f, 0x80, 0x43, 0x52, 0x54, 0x43"
+                     : "+a"(r)
+                     :
+                     : "memory");
+#elif defined(__riscv)
+    register uintptr_t r __asm__("a0") = at;
+    __asm__ volatile(".4byte 0x43525037" : "+r"(r) : : "memory"); /* lui x0, 0x43525 */
+#elif defined(__mips__)
+    register uintptr_t r __asm__("$2") = at;
+    __asm__ volatile(".word 0x34004352" : "+r"(r) : : "memory"); /* ori $0, $0, 0x4352 */
+#elif defined(__powerpc__)
+    register uintptr_t r __asm__("r3") = at;
+    __asm__ volatile(".long 0x637b0000" : "+r"(r) : : "memory"); /* ori 27, 27, 0 */
+#elif defined(__s390x__)
+    register uintptr_t r __asm__("r2") = at;
+    __asm__ volatile(".long 0x47000435" : "+r"(r) : : "memory"); /* bc 0, 0x435 */
+#else
+    uintptr_t r = at; /* it is known for no other machine */
+#endif
+    return r == at ? -1 : (long)r;
+}
+
+#else
+
 #include <unistd.h>
 #include <sys/syscall.h>
 
@@ -31,27 +111,16 @@
 #else
 #define CANNOLI_GUEST_CALL CANNOLI_GUEST_NR
 #endif
-/* The first argument: the number alone does nothing. */
-#define CANNOLI_GUEST_MAGIC 0x43545243L /* "CRTC" */
-
-enum cannoli_guest_op {
-    CANNOLI_GUEST_STATUS = 0,  /* 1: this thread is being recorded, 0: paused */
-    CANNOLI_GUEST_PAUSE = 1,   /* scope */
-    CANNOLI_GUEST_RESUME = 2,  /* scope */
-    CANNOLI_GUEST_MARK = 3,    /* text, length, value */
-    CANNOLI_GUEST_LABEL = 4,   /* start, size, type (string), name (string) */
-    CANNOLI_GUEST_UNLABEL = 5, /* start */
-};
-
-/* Scope of pause and resume: the calling thread alone, or all of its process. */
-enum { CANNOLI_THREAD = 0, CANNOLI_PROCESS = 1 };
 
 static inline long cannoli_guest_call(long op, long a, long b, long c, long d)
 {
     return syscall(CANNOLI_GUEST_CALL, CANNOLI_GUEST_MAGIC, op, a, b, c, d);
 }
 
-/* 1 recorded, 0 paused, -1 (errno ENOSYS) not under a QEMU that records. */
+#endif
+
+/* 1 recorded, 0 paused, -1 (errno ENOSYS, of a system call) not under a QEMU that
+ * records. */
 static inline long cannoli_status(void)
 {
     return cannoli_guest_call(CANNOLI_GUEST_STATUS, 0, 0, 0, 0);

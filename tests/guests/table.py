@@ -174,7 +174,8 @@ PROGRAMS = [
             args=["{work}", "./maplib"], parts=["maplib"]),
     Program("mappings-static", "maps", EVERY, source="mappings.c", args=["{work}"]),
     Program("maplib", "part", EVERY, link="shared"),
-    # for machines, see tests/oracle/tasks.py
+    # for machines, see tests/oracle/linux.py and tasks.py
+    Program("marks", "part", EVERY),
     Program("tasks", "part", ["aarch64", "riscv64", "x86_64"], libs="-pthread",
             flags="-Wl,--section-start=.numbers=0x20000000"),
     Program("calltree", "tree", flags="-O2 -foptimize-sibling-calls", libs="-pthread",

@@ -64,10 +64,10 @@ FIRMWARE = {
                       "-bios /usr/share/seabios/bios-256k.bin",
 }
 NAMES = {
-    "aarch64-softmmu": ["exact", "registers", "untouched", "vcpus", "order", "privileges",
+    "aarch64-softmmu": ["exact", "requests", "registers", "untouched", "vcpus", "order", "privileges",
                         "calls", "firmware", "kernel", "linux"],
-    "riscv64-softmmu": ["exact", "registers", "untouched", "privileges", "firmware", "linux"],
-    "x86_64-softmmu": ["exact", "registers", "untouched", "privileges", "firmware", "linux"],
+    "riscv64-softmmu": ["exact", "requests", "registers", "untouched", "privileges", "firmware", "linux"],
+    "x86_64-softmmu": ["exact", "requests", "registers", "untouched", "privileges", "firmware", "linux"],
     **{target: ["kernel", "linux"] for target in ("arm-softmmu", "i386-softmmu", "ppc64-softmmu")},
     **{target: ["linux"] for target in ("mipsel-softmmu", "mips64el-softmmu", "s390x-softmmu")},
 }
@@ -79,25 +79,40 @@ NOT_RECORDED = {
 }
 
 
-def program_of(tools, target):
-    """The machine's program, built."""
+def objects_of(m, name, main, folder):
+    """The files to link: `main' has the program, in place of that of the machine's own."""
+    objects = []
+    for source in dict.fromkeys((name + ".S", name + ".c", main + ".c")):
+        out = os.path.join(folder, "%s.%d.o" % (source, os.getpid()))
+        other = ["-Dmachine_main=other_main"] if source == name + ".c" != main + ".c" else []
+        subprocess.run([m.cc, *CFLAGS, *m.flags.split(), *other, "-c", "-o", out,
+                        os.path.join(FOLDER, source)], capture_output=True, text=True, check=True)
+        objects.append(out)
+    return objects
+
+
+def program_of(tools, target, main=None):
+    """The machine's program, or another one, built."""
     name = target.split("-")[0]
     m = MACHINES[target]
     folder = os.path.join(tools.guests, target)
-    out = os.path.join(folder, "machine")
-    sources = [os.path.join(FOLDER, name + end) for end in (".S", ".c")]
-    inputs = sources + [os.path.join(FOLDER, f) for f in ("machine.h", m.script)]
+    out = os.path.join(folder, main or "machine")
+    script = os.path.join(FOLDER, m.script)
+    inputs = [os.path.join(FOLDER, f) for f in os.listdir(FOLDER)]
     if os.path.exists(out) and all(os.path.getmtime(f) < os.path.getmtime(out) for f in inputs):
         return out
     os.makedirs(folder, exist_ok=True)
     part = "%s.%d" % (out, os.getpid())
     try:
-        done = subprocess.run([m.cc, *CFLAGS, *m.flags.split(), "-T", inputs[-1], "-o", part, *sources],
-                              capture_output=True, text=True)
+        objects = objects_of(m, name, main or name, folder)
+        subprocess.run([m.cc, *CFLAGS, *m.flags.split(), "-T", script, "-o", part, *objects],
+                       capture_output=True, text=True, check=True)
     except FileNotFoundError:
         raise Skip("no %s" % m.cc) from None
-    if done.returncode:
-        raise Failure("%s: %s" % (m.cc, done.stderr.strip()))
+    except subprocess.CalledProcessError as e:
+        raise Failure("%s: %s" % (m.cc, e.stderr.strip())) from None
+    for path in objects:
+        os.remove(path)
     os.rename(part, out)
     return out
 
@@ -110,12 +125,12 @@ def end_of(tools, target):
                                    if line.endswith(" machine_ends"))]
 
 
-def command_of(tools, target):
+def command_of(tools, target, main=None):
     m = MACHINES[target]
     qemu = os.path.join(tools.qemu_dir, m.qemu)
     if not os.path.exists(qemu):
         raise Skip("no %s" % qemu)
-    program = program_of(tools, target)
+    program = program_of(tools, target, main)
     if m.load == "-bios":
         image = "%s.%d.bin" % (program, os.getpid())
         subprocess.run([m.cc.replace("gcc", "objcopy"), "-O", "binary", program, image], check=True)
@@ -124,9 +139,9 @@ def command_of(tools, target):
     return [qemu, *m.options.split(), m.load, program]
 
 
-def record(tools, target, options, more=()):
+def record(tools, target, options, more=(), main=None):
     trace = os.path.join(tools.work, "machine-%s.ctr" % target)
-    command = command_of(tools, target)
+    command = command_of(tools, target, main)
     recorded = common.record(tools, trace, [*command, *more], options=options)
     if recorded.status:
         raise Failure("exit status %d: %s" % (recorded.status, recorded.stderr.strip()[-300:]))
@@ -298,7 +313,8 @@ def untouched(tools, target):
 def boot(tools, target):
     """The log of exceptions is in the order in which the vCPUs took them."""
     path = os.path.join(tools.work, "linux-%s.ctr" % target)
-    command = linux.command(tools, target, CLOCK, "quiet")
+    marks = linux.marks(tools, target)
+    command = linux.command(tools, target, CLOCK, "quiet", files=marks)
     trace, recorded, said = same_twice(
         tools, target, command,
         lambda more: (path, common.record(tools, path, [*command, *more],
@@ -306,6 +322,10 @@ def boot(tools, target):
     for text in (b"begin\r\n", b"  /bin/busybox", b"end\r\n"):
         if text not in recorded.stdout:
             raise Failure("the console has no %r: %r" % (text, recorded.stdout[-300:]))
+    if marks:
+        made = [json.loads(line) for line in common.dump_lines(tools, trace, "--events", "mark")]
+        if [(m.get("text"), m.get("value")) for m in made] != [("a program of its Linux", "0x12345678")]:
+            raise Failure("its marks are %r" % made)
     if target not in MACHINES:
         common.drop_file(trace)
         return said
@@ -529,6 +549,45 @@ def begin(tools, target, command, insns):
         common.drop_file(trace)
 
 
-RUN = {"exact": exact, "registers": registers, "untouched": untouched, "vcpus": vcpus, "order": order,
+def requests(tools, target):
+    """A program pauses, resumes, marks and labels; the trace has that and no more."""
+    trace, command, recorded = record(tools, target, ("--events", "exec,val,reg"), main="requests")
+    said = recorded.stdout.decode().replace("\r", "").splitlines()
+    if said[-5:] != ["recorded 2", "paused 1", "wrong 1", "no scope 1", "calls 1010"]:
+        raise Failure("the program printed %r" % said)
+    plain = common.plain(command)
+    if not {"recorded 0", "paused 0"} <= set(plain.stdout.decode().replace("\r", "").splitlines()):
+        raise Failure("unrecorded it printed %r" % plain.stdout)
+    done = subprocess.run([MACHINES[target].cc.replace("gcc", "nm"), "-S",
+                           program_of(tools, target, "requests")],
+                          capture_output=True, text=True, check=True)
+    symbols = {f[3]: (int(f[0], 16), int(f[1], 16)) for f in map(str.split, done.stdout.splitlines())
+               if len(f) == 4}
+    ran, events = collections.Counter(), []
+    for o in map(json.loads, common.dump_lines(tools, trace, "--events", "exec,mark")):
+        if o["kind"] == "exec":
+            for name, (at, size) in symbols.items():
+                ran[name] += at <= int(o["pc"], 16) < at + size
+        elif o["kind"] != "select":
+            events.append({k: v for k, v in o.items() if k not in ("pid", "tid", "ordinal", "time")})
+    at, size = symbols["cells"]
+    gates = [{"kind": "gate", "open": False, "why": "guest"}, {"kind": "gate", "open": True, "why": "guest"}]
+    mark = {"kind": "mark", "source": "guest", "number": 0}
+    label = {"kind": "label", "start": "0x%x" % at}
+    want = [{**mark, "text": 'begin, "of" it', "value": "0x3039"},
+            {**label, "op": "set", "size": size, "type": "uint64_t [16]", "name": "cells"},
+            gates[0], {**mark, "text": "in between", "value": "0x" + 16 * "f"}, gates[1], *gates,
+            {**label, "op": "remove", "size": 0, "type": "", "name": ""},
+            {**mark, "text": "end", "value": "0x0"}]
+    if events != want:
+        raise Failure("the events are %r, not %r" % (events, want))
+    if ran["not_recorded"] or ran["recorded"] < 5000:
+        raise Failure("%r" % ran)
+    common.drop_file(trace)
+    return "%d instructions, %d events" % (ran.total(), len(events))
+
+
+RUN = {"exact": exact, "requests": requests, "registers": registers,
+       "untouched": untouched, "vcpus": vcpus, "order": order,
        "privileges": privileges, "calls": calls, "firmware": firmware,
        "kernel": kernel, "linux": boot}

@@ -1,11 +1,10 @@
 /*
- * Execution tracing into shared memory: what the guest requests
+ * Execution tracing into shared memory: what programs request
  *
  * Copyright (c) 2026 the cannoli-record authors
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * A system call with a reserved number is for the recording (cannoli/guest.h):
- * programs switch recording on and off, make marks, name ranges of memory.
+ * A system call with a reserved number is for the recording (cannoli/guest.h).
  */
 #include "qemu/osdep.h"
 #include "qemu.h"
@@ -13,10 +12,8 @@
 #include "signal-common.h"
 #include "target_cpu.h"
 #include "event.h"
+#include "accel/tcg/cannoli/guest.h"
 #include "cannoli/guest.h"
-
-/* A name or type that the guest gives. */
-#define MAX_NAME 1024
 
 #if defined(TARGET_ABI_MIPSO32)
 #define GUEST_CALL (4000 + CANNOLI_GUEST_NR)
@@ -28,94 +25,26 @@
 #define GUEST_CALL CANNOLI_GUEST_NR
 #endif
 
-static int64_t guest_mark(CPUState *cpu, abi_ulong text, abi_ulong len,
-                          abi_ulong value)
+uint64_t cannoli_guest_address(CPUState *cpu, uint64_t addr)
 {
-    char buf[CANNOLI_MAX_STR];
-    uint32_t n = MIN(len, sizeof(buf));
-
-    if (n && cannoli_peek(buf, cpu_untagged_addr(cpu, text), n) < n) {
-        return -TARGET_EFAULT;
-    }
-    cannoli_put_mark(cpu, CTR_MARK_GUEST, 0, cannoli_now(), value, buf, n);
-    return 0;
-}
-
-/* A string of the guest, cut at MAX_NAME; its length, or -1. */
-static int read_string(CPUState *cpu, char *buf, abi_ulong addr)
-{
-    uint32_t got = cannoli_peek(buf, cpu_untagged_addr(cpu, addr), MAX_NAME);
-    uint32_t len = strnlen(buf, got);
-
-    return len < got || got == MAX_NAME ? len : -1;
-}
-
-static int64_t guest_label(CPUState *cpu, uint32_t op, abi_ulong start,
-                           abi_ulong size, abi_ulong type_addr,
-                           abi_ulong name_addr)
-{
-    char type[MAX_NAME], name[MAX_NAME];
-    int type_len = 0, name_len = 0;
-    uint32_t bytes;
-    uint8_t *p;
-
-    if (op == CTR_LABEL_SET) {
-        type_len = read_string(cpu, type, type_addr);
-        name_len = read_string(cpu, name, name_addr);
-        if (type_len < 0 || name_len < 0) {
-            return -TARGET_EFAULT;
-        }
-    }
-    bytes = 4 + 4 + 8 + 8 + 2 + type_len + 2 + name_len;
-    p = cannoli_event(cpu, CTR_EVENT_LABEL, bytes, cannoli_now());
-    if (p) {
-        cannoli_put32(&p, op);
-        cannoli_put32(&p, 0);
-        cannoli_put64(&p, cpu_untagged_addr(cpu, start));
-        cannoli_put64(&p, size);
-        cannoli_put_str(&p, type, type_len);
-        cannoli_put_str(&p, name, name_len);
-        cannoli_event_end(cpu, bytes);
-    }
-    return 0;
+    return cpu_untagged_addr(cpu, (abi_ulong)addr);
 }
 
 bool cannoli_guest_syscall(CPUState *cpu, int num, const uint64_t args[8],
                            abi_long *ret)
 {
-    CannoliThread *t = cannoli_cpu(cpu)->thread;
+    int64_t result;
 
-    if (num != GUEST_CALL || args[0] != CANNOLI_GUEST_MAGIC || !t) {
+    if (num != GUEST_CALL || args[0] != CANNOLI_GUEST_MAGIC ||
+        !cannoli_cpu(cpu)->thread) {
         return false;
     }
-    *ret = 0;
-    switch (args[1]) {
-    case CANNOLI_GUEST_STATUS:
-        *ret = t->gate.open;
-        break;
-    case CANNOLI_GUEST_PAUSE:
-    case CANNOLI_GUEST_RESUME:
-        if (args[2] > CANNOLI_PROCESS) {
-            *ret = -TARGET_EINVAL;
-        } else {
-            cannoli_gate_pause(cpu, args[1] == CANNOLI_GUEST_PAUSE,
-                               args[2] == CANNOLI_PROCESS);
-        }
-        break;
-    case CANNOLI_GUEST_MARK:
-        *ret = guest_mark(cpu, args[2], args[3], args[4]);
-        break;
-    case CANNOLI_GUEST_LABEL:
-        *ret =
-            guest_label(cpu, CTR_LABEL_SET, args[2], args[3], args[4], args[5]);
-        break;
-    case CANNOLI_GUEST_UNLABEL:
-        *ret = guest_label(cpu, CTR_LABEL_REMOVE, args[2], 0, 0, 0);
-        break;
-    default:
-        *ret = -TARGET_EINVAL;
-        break;
+    result = cannoli_guest_request(cpu, args[1], args + 2);
+    if (result < 0) {
+        errno = -result;
+        result = get_errno(-1);
     }
+    *ret = result;
     return true;
 }
 

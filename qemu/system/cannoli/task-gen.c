@@ -145,14 +145,19 @@ static void unlink_exits(TCGContext *s, TCGOp *op)
     }
 }
 
-void cannoli_insert_switch(TCGContext *s, TCGOp *op)
+void cannoli_insert_exit(TCGContext *s, TCGOp *op, void *helper,
+                         TCGHelperInfo *info)
 {
     if (op) {
         tcg_temp_ebb_reset_freed(s);
         s->emit_before_op = QTAILQ_NEXT(op, link);
-        tcg_gen_call1(helper_cannoli_switch, &info_switch, NULL,
-                      tcgv_ptr_temp(tcg_env));
+        tcg_gen_call1(helper, info, NULL, tcgv_ptr_temp(tcg_env));
         s->emit_before_op = NULL;
         unlink_exits(s, op);
     }
+}
+
+void cannoli_insert_switch(TCGContext *s, TCGOp *op)
+{
+    cannoli_insert_exit(s, op, helper_cannoli_switch, &info_switch);
 }

@@ -304,6 +304,11 @@ void cannoli_gate_elsewhere(CPUState *cpu, bool elsewhere)
         set_gate(cpu, false);
     }
 }
+
+void cannoli_gate_look(CPUState *cpu)
+{
+    set_gate(cpu, false);
+}
 #endif
 
 void cannoli_gate_pause(CPUState *cpu, bool paused, bool process_wide)

@@ -75,8 +75,10 @@ uint32_t helper_cannoli_tree(CPUArchState *env, uint64_t pc);
  * runs is not chosen.
  */
 void cannoli_gate_elsewhere(CPUState *cpu, bool elsewhere);
+/* The same after a request of the guest. */
+void cannoli_gate_look(CPUState *cpu);
 
-/* ---- what the guest requests (linux-user/cannoli/guest.c) ---- */
+/* ---- what the guest requests (guest.c) ---- */
 
 void cannoli_gate_pause(CPUState *cpu, bool paused, bool process);
 

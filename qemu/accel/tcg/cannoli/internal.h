@@ -122,6 +122,7 @@ typedef struct CannoliThread {
     struct CannoliPages *pages; /* system/cannoli/phys.c */
     struct CannoliTask *task;   /* system/cannoli/task.c */
     bool look_again;            /* and it may have another name */
+    bool requests;              /* its code does, see system/cannoli/guest.c */
     struct CannoliThread *next_spare;
 } CannoliThread;
 

@@ -47,6 +47,8 @@ extern bool cannoli_modules_on;
 extern uint64_t cannoli_modules_generation;
 bool cannoli_module_at(uint64_t addr, struct cannoli_module *to);
 size_t cannoli_read_guest(void *to, uint64_t addr, size_t n);
+/* An address as the guest gives it, without a tag. */
+uint64_t cannoli_guest_address(CPUState *cpu, uint64_t addr);
 const char *cannoli_program_path(void);
 /* No thread begins meanwhile.  Before mmap_lock. */
 void cannoli_hold_threads(bool hold);
@@ -64,6 +66,8 @@ void cannoli_context(CPUState *cpu);
  */
 bool cannoli_selects(void);
 void cannoli_select(CPUState *cpu);
+/* Answers what the code of the vCPU has requested (cannoli/guest.h). */
+void cannoli_request(CPUState *cpu);
 /* Records the task of the guest's system if it is another one than before. */
 void cannoli_task_begin(void);
 void cannoli_task(CPUState *cpu);

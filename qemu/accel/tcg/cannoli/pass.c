@@ -606,10 +606,12 @@ void cannoli_tb_end(CPUState *cpu, DisasContextBase *db)
 #ifdef CONFIG_USER_ONLY
         report_block(&the_pass, tcg_ctx, cpu, db);
 #else
+        TCGOp *request = cannoli_find_request(tcg_ctx, db);
         TCGOp *task = cannoli_find_switch(cpu, tcg_ctx, db->tb);
 
         report_block(&the_pass, tcg_ctx, cpu, db);
         cannoli_insert_switch(tcg_ctx, task);
+        cannoli_insert_request(tcg_ctx, request);
 #endif
         if (cannoli_fixed) {
             store_fixed(&the_pass, tcg_ctx);

@@ -225,6 +225,18 @@ static inline uint32_t cannoli_insn_word(const CannoliPass *p, int insn)
 TCGOp *cannoli_find_switch(CPUState *cpu, TCGContext *s,
                            const TranslationBlock *tb);
 void cannoli_insert_switch(TCGContext *s, TCGOp *op);
+/*
+ * The same of the instruction that requests something of the recording; it is
+ * the last one of its block (system/cannoli/guest.c).
+ */
+TCGOp *cannoli_find_request(TCGContext *s, const DisasContextBase *db);
+void cannoli_insert_request(TCGContext *s, TCGOp *op);
+/*
+ * After op, unless it is NULL: a call of a helper, and all exits go to the main
+ * loop.
+ */
+void cannoli_insert_exit(TCGContext *s, TCGOp *op, void *helper,
+                         TCGHelperInfo *info);
 #endif
 
 /* What an op is. */

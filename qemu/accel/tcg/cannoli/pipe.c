@@ -214,6 +214,7 @@ void cannoli_set_limit(CPUState *cpu)
         return;
     }
 #ifndef CONFIG_USER_ONLY
+    cannoli_request(cpu);
     cannoli_select(cpu);
 #endif
     qatomic_set(&c->limit, cannoli_no_data()
