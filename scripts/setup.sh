@@ -218,8 +218,9 @@ run "$BUILD/log/build.log" "compiling" cmake --build "$BUILD" -j "$JOBS"
 # How fast this machine is: scripts/test.sh goes by it.
 [ $((SECONDS - start)) -lt 10 ] || echo $(((SECONDS - start) * JOBS)) >"$BUILD/log/build-seconds"
 
-jobs=()
-trap '[ ${#jobs[@]} = 0 ] || kill "${jobs[@]}" 2>/dev/null' EXIT
+# If this script ends early: no new package, and no compiler that goes on.
+jobs=() builds=""
+trap '[ ${#jobs[@]} = 0 ] || kill "${jobs[@]}" ${builds:+-"$builds"} 2>/dev/null' EXIT
 if [ -n "$TESTS" ]; then
     (install_test_packages; fetch_programs) &
     jobs+=($!)
@@ -231,8 +232,11 @@ if [ ${#PRESETS[@]} -gt 0 ]; then
         # clang is one of the packages that are being installed
         if [ "$preset" = clang ]; then late+=("$preset"); else early+=("$preset"); fi
     done
-    (for preset in "${early[@]}"; do build_preset "$preset" || exit 1; done) &
-    jobs+=($!)
+    set -m # with its own process group
+    (for preset in "${early[@]}"; do build_preset "$preset" || exit 1; done) </dev/null &
+    set +m
+    builds=$!
+    jobs+=("$builds")
 fi
 
 quiet=()
