@@ -703,7 +703,7 @@ static void random_filter(struct world *w, struct ctr_filter *f, int32_t *tid,
         f->ntid = 1;
     }
     if (below(3) == 0) {
-        f->kinds = 1 + below(CTR_KIND_RAM - 1); /* there is no memory */
+        f->kinds = 1 + below(CTR_KIND_ALL); /* there is no memory */
     }
     if (below(4) == 0) {
         pc->from = w->block[below(BLOCKS)].pc;
@@ -761,6 +761,10 @@ static void test_filter(void **unused)
             /* From an instruction on. */
             uint32_t thread = below(THREADS);
             uint64_t ordinal = below((uint32_t)w.thread[thread].ordinal);
+            struct ctr_chunk chunk;
+            if (below(2) && !ctr_trace_find(w.tr, thread, ordinal, &chunk, NULL)) {
+                ordinal = chunk.first; /* events before it are in the chunk before */
+            }
             if (f.ntid == 0 && ctr_cursor_seek_ordinal(c, thread, ordinal, NULL) == 0) {
                 cursor_items(c, &got);
                 const struct item *first = NULL;

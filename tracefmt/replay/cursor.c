@@ -29,6 +29,8 @@ struct ctr_cursor {
     uint64_t seek_lo;
     int seeking;      /* ... and in others what was before; 2: it is not selected */
     uint64_t seek_ns; /* when it was begun */
+    int holding;      /* `held' is to be delivered next */
+    struct ctr_event held;
 };
 
 int ctr_cursor_open(struct ctr_cursor **out, struct ctr_trace *tr,
@@ -309,12 +311,10 @@ static int is_reached(const struct ctr_cursor *c)
                                                : c->lanes.now->next_ns >= c->seek_ns);
 }
 
-int ctr_cursor_next(struct ctr_cursor *c, struct ctr_event *ev, struct ctr_diag *diag)
+/* The next event from the place on. */
+static int next_reached(struct ctr_cursor *c, struct ctr_event *ev, struct ctr_diag *diag)
 {
     int ret;
-    if (c->walk) {
-        walk_diag(c->walk, diag);
-    }
     do {
         ret = next_event(c, ev, diag);
     } while (ret == 1 && !is_reached(c));
@@ -322,6 +322,19 @@ int ctr_cursor_next(struct ctr_cursor *c, struct ctr_event *ev, struct ctr_diag 
         c->seeking = 0;
     }
     return ret;
+}
+
+int ctr_cursor_next(struct ctr_cursor *c, struct ctr_event *ev, struct ctr_diag *diag)
+{
+    if (c->holding) {
+        c->holding = 0;
+        *ev = c->held;
+        return 1;
+    }
+    if (c->walk) {
+        walk_diag(c->walk, diag);
+    }
+    return next_reached(c, ev, diag);
 }
 
 static int jump(struct ctr_cursor *c, uint64_t at, const struct chunk_row *row,
@@ -341,6 +354,40 @@ static int jump(struct ctr_cursor *c, uint64_t at, const struct chunk_row *row,
     c->stage = NO_CHUNK;
     bundles_forget(&c->bundles);
     c->lanes.n = 0;
+    c->holding = 0;
+    return 0;
+}
+
+static int jump_to(struct ctr_cursor *c, const struct chunk_row *row, uint64_t lo,
+                   struct ctr_diag *diag)
+{
+    uint64_t at;
+    int err = chunktab_place(c->feed.tr->chunks, row, &at, diag);
+    return err ? err : jump(c, at, row, lo, diag);
+}
+
+/*
+ * What the system did before the first instruction of a chunk may be at the end of
+ * chunks before it.  Returns whether it did something that is selected, which is then
+ * the next event.
+ */
+static int hold_before(struct ctr_cursor *c, const struct ctr_chunk *chunk)
+{
+    struct chunk_scan s = CHUNK_SCAN_ALL;
+    struct chunk_row row;
+    s.stored = 1; /* within a thread the same order */
+    s.from = s.to = chunk->first;
+    s.thread = s.last_thread = chunk->thread;
+    while (chunktab_next(c->feed.tr->chunks, &s, &row, NULL) == 1 &&
+           row.pub.index != chunk->index) {
+        if (row.pub.thread == chunk->thread &&
+            row.pub.first + row.pub.insns == chunk->first &&
+            jump_to(c, &row, chunk->first, NULL) == 0 &&
+            next_reached(c, &c->held, NULL) == 1 && c->walk->pub.index == row.pub.index) {
+            c->holding = 1;
+            return 1;
+        }
+    }
     return 0;
 }
 
@@ -352,30 +399,27 @@ static int no_place(int err, struct ctr_diag *diag, const char *what)
 int ctr_cursor_seek_ordinal(struct ctr_cursor *c, uint32_t thread, uint64_t ordinal,
                             struct ctr_diag *diag)
 {
-    struct chunktab *t = c->feed.tr->chunks;
     struct chunk_row row;
-    uint64_t at;
-    int got = chunktab_ordinal(t, thread, ordinal, 0, &row, diag);
-    if (got == 1) {
-        got = chunktab_place(t, &row, &at, diag);
-        return got ? got : jump(c, at, &row, ordinal, diag);
+    int got = chunktab_ordinal(c->feed.tr->chunks, thread, ordinal, 0, &row, diag);
+    if (got != 1) {
+        return no_place(got, diag, "no such instruction");
     }
-    return no_place(got, diag, "no such instruction");
+    if (row.pub.first == ordinal && hold_before(c, &row.pub)) {
+        return 0;
+    }
+    return jump_to(c, &row, ordinal, diag);
 }
 
 int ctr_cursor_seek_thread(struct ctr_cursor *c, uint32_t thread, struct ctr_diag *diag)
 {
-    struct chunktab *t = c->feed.tr->chunks;
     struct chunk_scan s = CHUNK_SCAN_ALL;
     struct chunk_row row;
-    uint64_t at;
     int got;
     s.stored = 1; /* within a thread the same order */
     s.thread = s.last_thread = thread;
-    while ((got = chunktab_next(t, &s, &row, diag)) == 1) {
+    while ((got = chunktab_next(c->feed.tr->chunks, &s, &row, diag)) == 1) {
         if (row.pub.thread == thread) {
-            got = chunktab_place(t, &row, &at, diag);
-            return got ? got : jump(c, at, &row, 0, diag);
+            return jump_to(c, &row, 0, diag);
         }
     }
     return no_place(got, diag, "no such thread");
