@@ -16,8 +16,12 @@
 #ifndef CANNOLI_GUEST_H
 #define CANNOLI_GUEST_H
 
+#ifdef __KERNEL__
+#include <linux/types.h>
+#else
 #include <stddef.h>
 #include <stdint.h>
+#endif
 
 /* The first argument, and the first number of a request: "CRTC" */
 #define CANNOLI_GUEST_MAGIC 0x43545243L
@@ -50,20 +54,18 @@ struct cannoli_request {
  * The instructions: moves to a register that stays 0, hints and loads of addresses that
  * nobody uses, with "RC" in them where there is room.
  */
-static inline long cannoli_guest_call(long op, long a, long b, long c, long d)
+static inline long cannoli_guest_call(uint32_t op, uintptr_t a, uintptr_t b, uintptr_t c,
+                                      uintptr_t d)
 {
-    const struct cannoli_request request = {
-        CANNOLI_GUEST_MAGIC,
-        (unsigned long)op,
-        {(unsigned long)a, (unsigned long)b, (unsigned long)c, (unsigned long)d}};
+    const struct cannoli_request request = {CANNOLI_GUEST_MAGIC, op, {a, b, c, d}};
     const uintptr_t at = (uintptr_t)&request;
 #if defined(__aarch64__)
     register uintptr_t r __asm__("x0") = at;
     __asm__ volatile(".inst 0xd2886a5f" : "+r"(r) : : "memory"); /* mov xzr, #0x4352 */
-#elif defined(__thumb__)
+#elif defined(__thumb2__)
     register uintptr_t r __asm__("r0") = at;
     __asm__ volatile(".inst.w 0xf3af8043" : "+r"(r) : : "memory"); /* nop {0x43} */
-#elif defined(__arm__)
+#elif defined(__arm__) && !defined(__thumb__)
     register uintptr_t r __asm__("r0") = at;
     __asm__ volatile(".inst 0xe320f043" : "+r"(r) : : "memory"); /* nop {0x43} */
 #elif defined(__x86_64__) || defined(__i386__)
@@ -112,7 +114,8 @@ static inline long cannoli_guest_call(long op, long a, long b, long c, long d)
 #define CANNOLI_GUEST_CALL CANNOLI_GUEST_NR
 #endif
 
-static inline long cannoli_guest_call(long op, long a, long b, long c, long d)
+static inline long cannoli_guest_call(long op, uintptr_t a, uintptr_t b, uintptr_t c,
+                                      uintptr_t d)
 {
     return syscall(CANNOLI_GUEST_CALL, CANNOLI_GUEST_MAGIC, op, a, b, c, d);
 }
@@ -129,23 +132,31 @@ static inline long cannoli_status(void)
 /* The instructions after the call are not recorded / are recorded again. */
 static inline long cannoli_pause(int scope)
 {
-    return cannoli_guest_call(CANNOLI_GUEST_PAUSE, scope, 0, 0, 0);
+    return cannoli_guest_call(CANNOLI_GUEST_PAUSE, (unsigned)scope, 0, 0, 0);
 }
 
 static inline long cannoli_resume(int scope)
 {
-    return cannoli_guest_call(CANNOLI_GUEST_RESUME, scope, 0, 0, 0);
+    return cannoli_guest_call(CANNOLI_GUEST_RESUME, (unsigned)scope, 0, 0, 0);
 }
 
-/* A mark at this place, also while paused. */
-static inline long cannoli_mark(const char *text, unsigned long value)
+/* The length of a text. Reads it, so that it is in memory when the emulator wants it. */
+static inline size_t cannoli_guest_length(const volatile char *text)
 {
     size_t n = 0;
 
     while (text[n]) {
         n++;
     }
-    return cannoli_guest_call(CANNOLI_GUEST_MARK, (long)text, (long)n, (long)value, 0);
+    return n;
+}
+
+/* A mark at this place, also while paused. */
+static inline long cannoli_mark(const char *text, unsigned long value)
+{
+    const size_t n = cannoli_guest_length(text);
+
+    return cannoli_guest_call(CANNOLI_GUEST_MARK, (uintptr_t)text, n, value, 0);
 }
 
 /* Names a range of memory (an object that an allocator returned) until
@@ -153,13 +164,15 @@ static inline long cannoli_mark(const char *text, unsigned long value)
 static inline long cannoli_label(const volatile void *start, size_t size,
                                  const char *type, const char *name)
 {
-    return cannoli_guest_call(CANNOLI_GUEST_LABEL, (long)start, (long)size, (long)type,
-                              (long)name);
+    (void)cannoli_guest_length(type);
+    (void)cannoli_guest_length(name);
+    return cannoli_guest_call(CANNOLI_GUEST_LABEL, (uintptr_t)start, size,
+                              (uintptr_t)type, (uintptr_t)name);
 }
 
 static inline long cannoli_unlabel(const volatile void *start)
 {
-    return cannoli_guest_call(CANNOLI_GUEST_UNLABEL, (long)start, 0, 0, 0);
+    return cannoli_guest_call(CANNOLI_GUEST_UNLABEL, (uintptr_t)start, 0, 0, 0);
 }
 
 #endif

@@ -24,6 +24,10 @@
 #define PIECE        (64u << 10) /* of RAM that is searched at a time */
 #define MAX_DEPTH    8           /* of anonymous structures in another */
 
+/* A guest's memory decides how much work it makes: so much for a search, ... */
+#define MAX_WORK    (1ull << 30) /* in bytes that are read */
+#define MEMBER_WORK 64           /* ... where a member counts as so many */
+
 enum {
     KIND_INT = 1,
     KIND_ARRAY = 3,
@@ -43,8 +47,17 @@ typedef struct {
     uint32_t type_bytes;
     const char *strings; /* the last byte is 0 */
     uint32_t string_bytes;
-    GArray *at; /* uint32_t: where type 1, 2 ... begins */
+    GArray *at;     /* uint32_t: where type 1, 2 ... begins */
+    uint64_t *work; /* left */
 } Btf;
+
+static bool afford(uint64_t *work, uint64_t cost)
+{
+    bool ok = cost <= *work;
+
+    *work = ok ? *work - cost : 0;
+    return ok;
+}
 
 static const uint8_t *type_at(const Btf *b, uint32_t id)
 {
@@ -139,6 +152,9 @@ static bool find_member(const Btf *b, const uint8_t *type, const char *name,
         uint32_t bits = ldl_le_p(m + 8) & (fields ? 0xffffff : UINT32_MAX);
         uint32_t inside = 0;
 
+        if (!afford(b->work, MEMBER_WORK)) {
+            return false;
+        }
         if (!strcmp(own, name) ||
             (!*own && find_member(b, type_at(b, ldl_le_p(m + 4)), name, &inside,
                                   depth + 1))) {
@@ -201,7 +217,8 @@ static bool understand(Btf *b, CannoliTaskLayout *to)
 }
 
 /* There is a header; the guest may change it meanwhile. */
-static bool read_btf(const uint8_t *p, uint64_t left, CannoliTaskLayout *to)
+static bool read_btf(const uint8_t *p, uint64_t left, CannoliTaskLayout *to,
+                     uint64_t *work)
 {
     uint32_t type_off = ldl_le_p(p + 8), type_bytes = ldl_le_p(p + 12);
     uint32_t str_off = ldl_le_p(p + 16), str_bytes = ldl_le_p(p + 20);
@@ -211,7 +228,8 @@ static bool read_btf(const uint8_t *p, uint64_t left, CannoliTaskLayout *to)
     Btf b;
 
     if (bytes > MIN(left - HEADER_BYTES, MAX_BYTES) || !str_bytes ||
-        (uint64_t)type_off + type_bytes > str_off) {
+        (uint64_t)type_off + type_bytes > str_off ||
+        p[HEADER_BYTES + bytes - 1] || !afford(work, bytes)) {
         return false;
     }
     copy = g_memdup2(p + HEADER_BYTES, bytes);
@@ -224,14 +242,22 @@ static bool read_btf(const uint8_t *p, uint64_t left, CannoliTaskLayout *to)
         .strings = (const char *)copy + str_off,
         .string_bytes = str_bytes,
         .at = g_array_new(false, false, sizeof(uint32_t)),
+        .work = work,
     };
     ok = understand(&b, to);
     g_array_free(b.at, true);
     return ok;
 }
 
-static int search_block(RAMBlock *block, void *to)
+typedef struct {
+    CannoliTaskLayout *to;
+    uint64_t work; /* left */
+} Search;
+
+/* 1: found; 2: it is too much work. */
+static int search_block(RAMBlock *block, void *arg)
 {
+    Search *s = arg;
     static const uint8_t header[8] = { 0x9f, 0xeb, 1, 0, HEADER_BYTES };
     const uint8_t *host = qemu_ram_get_host_addr(block);
     uint64_t size = qemu_ram_get_used_length(block);
@@ -245,8 +271,11 @@ static int search_block(RAMBlock *block, void *to)
         }
         while ((p = memmem(p, end - p, header, sizeof(header)))) {
             if (size - (p - host) > HEADER_BYTES &&
-                read_btf(p, size - (p - host), to)) {
+                read_btf(p, size - (p - host), s->to, &s->work)) {
                 return 1;
+            }
+            if (!s->work) {
+                return 2;
             }
             p++;
         }
@@ -256,6 +285,8 @@ static int search_block(RAMBlock *block, void *to)
 
 bool cannoli_btf_find(CannoliTaskLayout *to)
 {
+    Search s = { .to = to, .work = MAX_WORK };
+
     RCU_READ_LOCK_GUARD();
-    return qemu_ram_foreach_block(search_block, to) == 1;
+    return qemu_ram_foreach_block(search_block, &s) == 1;
 }

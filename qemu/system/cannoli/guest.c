@@ -122,9 +122,20 @@ static uint64_t number(CPUState *cpu, const uint8_t *p)
 #endif
 }
 
+/* Code of 32 bits on a processor of 64 has extended it in its own way. */
 uint64_t cannoli_guest_address(CPUState *cpu, uint64_t addr)
 {
+#if defined(TARGET_MIPS64)
+    CPUMIPSState *env = cpu_env(cpu);
+    bool user = (env->hflags & MIPS_HFLAG_KSU) == MIPS_HFLAG_UM;
+
+    return env->CP0_Status >> (user ? CP0St_UX : CP0St_KX) & 1 ? addr
+                                                               : (int32_t)addr;
+#elif defined(TARGET_RISCV64)
+    return cpu_env(cpu)->xl == MXL_RV32 ? (uint32_t)addr : addr;
+#else
     return addr;
+#endif
 }
 
 void cannoli_request(CPUState *cpu)
@@ -137,8 +148,8 @@ void cannoli_request(CPUState *cpu)
         return;
     }
     t->requests = false;
-    if (cannoli_read_guest(bytes, get_register(cpu), sizeof(bytes)) <
-            sizeof(bytes) ||
+    if (cannoli_read_guest(bytes, cannoli_guest_address(cpu, get_register(cpu)),
+                           sizeof(bytes)) < sizeof(bytes) ||
         number(cpu, bytes) != MAGIC) {
         return;
     }

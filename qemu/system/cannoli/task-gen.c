@@ -5,9 +5,9 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * A kernel's block that may change which task runs requests an exit and goes
- * back to the main loop, so that task.c looks before the next block.  Such code is found by its ops: they
- * write the register (arm: SP_EL0, riscv: tp), or store at a constant distance
- * from the base of GS, where x86 has its variable.
+ * back to the main loop, so that task.c looks before the next block.  Such code
+ * is found by its ops: they write the register (arm: SP_EL0, riscv: tp), or
+ * store at a constant distance from the base of GS, where x86 has its variable.
  */
 #include "qemu/osdep.h"
 #include "cpu.h"

@@ -219,10 +219,14 @@ static void forget(CPUState *cpu, CannoliTask *t)
     }
 }
 
+/* What runs while nothing is recorded: the task is recorded again after it. */
+#define NOT_RECORDED 1
+
 static void put_if_new(CPUState *cpu, CannoliTask *t)
 {
-    if (cannoli_cpu(cpu)->thread->gate.open &&
-        memcmp(&t->now, &t->recorded, sizeof(t->now))) {
+    if (!cannoli_cpu(cpu)->thread->gate.open) {
+        t->recorded.task = t->recorded.task ? NOT_RECORDED : 0;
+    } else if (memcmp(&t->now, &t->recorded, sizeof(t->now))) {
         put_task(cpu, t, &t->now);
     }
 }

@@ -36,7 +36,7 @@ typedef struct {
     char comm[CANNOLI_COMM_BYTES];
 } CannoliTaskNow;
 
-/* The task that the vCPU runs; where the page table of its user addresses is. */
+/* The task that the vCPU runs; where the page table of user addresses is. */
 const CannoliTaskNow *cannoli_task_now(CPUState *cpu);
 uint64_t cannoli_page_table(CPUState *cpu);
 

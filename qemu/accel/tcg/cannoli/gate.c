@@ -28,6 +28,7 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
+#include "qemu/main-loop.h"
 #include "qemu/rcu.h"
 #include "cpu.h"
 #include "exec/cpu-common.h"
@@ -37,6 +38,7 @@
 #include "accel/tcg/internal-common.h"
 #include "cannoli/jitter.h"
 #include "internal.h"
+#include "regs.h"
 #include <sys/syscall.h>
 #include <linux/futex.h>
 
@@ -300,8 +302,14 @@ void cannoli_gate_elsewhere(CPUState *cpu, bool elsewhere)
     CannoliGate *g = gate_of(cpu);
 
     if (g->begun && g->elsewhere != elsewhere) {
+        BQL_LOCK_GUARD();
+
         g->elsewhere = elsewhere;
+        /* What changed so far is compared while it is recorded. */
+        cannoli_regs_loop_exit(cpu);
         set_gate(cpu, false);
+        /* The last block is not linked to one of the other kind. */
+        cpu->interrupt_request |= CPU_INTERRUPT_EXITTB;
     }
 }
 

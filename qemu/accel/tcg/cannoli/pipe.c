@@ -547,6 +547,7 @@ static CannoliThread *new_thread(void)
 {
     struct CannoliJump *jumps;
     struct CannoliPages *pages;
+    struct CannoliTask *task;
     CannoliRegs *regs;
     CannoliThread *t;
 
@@ -561,9 +562,11 @@ static CannoliThread *new_thread(void)
     regs = t->regs;
     jumps = t->jumps;
     pages = t->pages;
+    task = t->task;
     memset(t, 0, sizeof(*t));
     t->regs = regs;
     t->pages = pages;
+    t->task = task;
     t->jumps = cannoli_make_jumps(jumps);
     return t;
 }
