@@ -417,7 +417,8 @@ static int read_lasts(struct feed *f, const struct raw_chunk *c, uint32_t flags,
     return err;
 }
 
-/* Finds them in the chunks of a file before this one; those that are damaged have none. */
+/* Finds them in the chunks of a file before this one. After a damaged one that may have
+ * had them they are not known. */
 static int find_lasts(struct feed *f, const struct ctr_chunk *c, struct follower *to,
                       struct ctr_diag *diag)
 {
@@ -431,23 +432,33 @@ static int find_lasts(struct feed *f, const struct ctr_chunk *c, struct follower
     for (uint64_t i = c->index; flags && i > stop; i--) {
         struct chunk_row row;
         struct ctr_diag why;
+        uint32_t has = flags;
         int err = chunktab_get(f->tr->chunks, i - 1, &row, &why);
-        if (!err && (row.pub.thread != c->thread || !(row.pub.flags & flags))) {
-            continue;
+        if (!err) {
+            has = row.pub.thread == c->thread ? row.pub.flags & flags : 0;
+            if (!has) {
+                continue;
+            }
+            f->before.pub = row.pub;
+            err = section_read(&f->tr->src, row.pub.off, sec, &why);
         }
-        err = err ? err : section_read(&f->tr->src, row.pub.off, sec, &why);
         err = err ? err
                   : section_columns(&f->tr->src, sec, 1u << FRAME_EVENTS,
                                     &f->before.payload, &why);
-        f->before.pub = row.pub;
-        err = err ? err : read_lasts(f, &f->before, row.pub.flags & flags, to, &why);
+        err = err ? err : read_lasts(f, &f->before, has, to, &why);
         if (err < 0 && !ctr_is_damage(err)) {
             if (diag) {
                 *diag = why;
             }
             return err;
         }
-        flags &= ~row.pub.flags;
+        if (err && has & CHUNK_F_TASKS) {
+            to->task.size = 0;
+        }
+        if (err && has & CHUNK_F_CONTEXTS) {
+            to->context.size = 0;
+        }
+        flags &= ~has;
     }
     to->known = 1;
     to->upto = c->index;

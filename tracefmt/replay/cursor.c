@@ -217,12 +217,12 @@ static int begin_run(struct ctr_cursor *c)
         end_lane(c);
         return 0;
     }
+    if (w->pub.index == c->seek_chunk && walk_end(w) > c->seek_lo) {
+        c->seeking = 0;
+    }
     if (walk_end(w) < lowest(c) || !walk_selects(w)) {
         c->stage = BETWEEN;
         return walk_next(w);
-    }
-    if (w->pub.index == c->seek_chunk && walk_end(w) > c->seek_lo) {
-        c->seeking = 0;
     }
     if (w->view) {
         regstate_settle(&w->regs);
