@@ -242,7 +242,7 @@ static int write_made(unsigned steps, struct graph_options opt)
     if (!ret && steps & SELECT && opt.functions) {
         opt.wanted = wanted_of(t);
     } else if (!ret && steps & SELECT) {
-        ret = graph_select(&v[1], t, wanted_of(t), opt.cost);
+        ret = graph_select(&v[1], t, wanted_of(t), false, opt.cost);
         t = v[1];
     }
     if (!ret && steps & INVERT) {

@@ -35,7 +35,10 @@ static struct digest *digest_of(struct maker *m, struct ctr_job *job)
 
 static int on_begin(void *arg, struct ctr_job *job)
 {
-    return result(digest_begin(digest_of(arg, job), job));
+    struct digest *d = digest_of(arg, job);
+    int ret = digest_begin(d, job);
+
+    return result(ret ? ret : digest_task(d));
 }
 
 static int on_run(void *arg, struct ctr_job *job, const struct ctr_run *r)
@@ -90,6 +93,7 @@ static int replay(struct maker *m, struct ctr_trace *tr,
         .run_accesses = opt->accesses,
         .slices =
             m->fold.task_kind != 0, /* a task may have been on another vCPU before */
+        .tasks = m->fold.task_kind == CTR_KIND_TASK,
     };
     int ret;
 

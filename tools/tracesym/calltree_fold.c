@@ -314,7 +314,13 @@ static int on_event(struct fold *f, struct thread_state *t, const struct ev *e,
         t->last = (struct ev){.leave = LEAVE_LAND, .cond = true};
         t->gap = t->ordinal;
         return 0;
+    case EV_RUNS:
+        if (t->placed) {
+            return 0;
+        }
+        /* fallthrough */
     case EV_TASK:
+        t->placed = true;
         ret = fold_switch(f, t, e->number, more);
         break;
     case EV_EXEC:
@@ -345,6 +351,12 @@ static int on_event(struct fold *f, struct thread_state *t, const struct ev *e,
         t->last = last;
     }
     return ret;
+}
+
+static bool has_name(const struct ev *e)
+{
+    return e->type == EV_NAME || e->type == EV_EXEC || e->type == EV_TASK ||
+           e->type == EV_RUNS;
 }
 
 int fold_records(struct fold *f, const struct ctr_thread *thread, const uint8_t *data,
@@ -391,10 +403,7 @@ int fold_records(struct fold *f, const struct ctr_thread *thread, const uint8_t 
             ret = on_event(f, t, e, more);
         }
         fold_budget(f, t);
-        data = (const uint8_t *)more +
-               (e->type == EV_NAME || e->type == EV_EXEC || e->type == EV_TASK
-                    ? sizeof(struct ev_name)
-                    : 0);
+        data = (const uint8_t *)more + (has_name(e) ? sizeof(struct ev_name) : 0);
     }
     return ret;
 }

@@ -224,6 +224,7 @@ enum ev_type {
     EV_NAME,
     EV_GAP,    /* recording was switched on or off */
     EV_TASK,   /* the kernel switches to task `number', whose name follows */
+    EV_RUNS,   /* as EV_TASK: it runs already when the piece begins */
     EV_FORK,   /* a system call begins that may make a process */
     EV_FORKED, /* it made one: number is its thread */
     EV_THREAD_END,
@@ -304,6 +305,8 @@ struct digest *digest_new(struct code *c, const struct calltree_options *opt);
 void digest_free(struct digest *d);
 struct lines *digest_lines(const struct digest *d);
 int digest_begin(struct digest *d, struct ctr_job *job);
+/* Passes on which task runs when the piece begins, if that is known. */
+int digest_task(struct digest *d);
 int digest_run(struct digest *d, struct ctr_job *job, const struct ctr_run *r);
 int digest_mem(struct digest *d, const struct ctr_mem *m);
 int digest_os(struct digest *d, struct ctr_job *job, const struct ctr_os_event *e);
@@ -364,6 +367,7 @@ struct thread_state {
     uint64_t first, first_ns; /* the same when it began */
     uint64_t gap;             /* the ordinal when recording was last switched on or off */
     bool begun;
+    bool placed; /* its first task is known */
 };
 
 /* The stack of a task that does not run. */

@@ -75,21 +75,11 @@ static void shrink(struct stack *s)
     }
 }
 
-int fold_switch(struct fold *f, struct thread_state *t, uint32_t id,
-                const struct ev_name *name)
+/* The vCPU goes on with another task's stack. */
+static int switch_to(struct fold *f, struct thread_state *t, uint32_t to)
 {
-    uint32_t to = task_of(f, id, (uint32_t)(t - f->threads));
-    struct task *from, *k;
+    struct task *from = &f->tasks[t->task], *k = &f->tasks[to];
 
-    if (to == SYM_NONE) {
-        return -CTR_E_NOMEM;
-    }
-    snprintf(f->tasks[to].name, sizeof(f->tasks[to].name), "%.15s", name->text);
-    if (to == t->task) {
-        return 0;
-    }
-    from = &f->tasks[t->task];
-    k = &f->tasks[to];
     fold_hold(f, from, false); /* if two vCPUs are in it, as in a damaged trace */
     task_drop(from);
     from->stack = t->stack;
@@ -106,6 +96,39 @@ int fold_switch(struct fold *f, struct thread_state *t, uint32_t id,
     t->task = to;
     t->young = !t->stack.n;
     return t->stack.n ? 0 : fold_root(f, t);
+}
+
+/* Another vCPU that was not recorded when it left the task leaves it now. */
+static int take_from(struct fold *f, const struct thread_state *t, uint32_t task)
+{
+    int ret = 0;
+
+    for (uint32_t i = 0; !ret && f->task_kind == CTR_KIND_TASK && i < f->nr_threads;
+         i++) {
+        struct thread_state *other = &f->threads[i];
+        if (other != t && other->begun && other->task == task) {
+            const uint32_t idle = task_of(f, 0, i);
+            ret = idle == SYM_NONE ? -CTR_E_NOMEM : switch_to(f, other, idle);
+        }
+    }
+    return ret;
+}
+
+int fold_switch(struct fold *f, struct thread_state *t, uint32_t id,
+                const struct ev_name *name)
+{
+    uint32_t to = task_of(f, id, (uint32_t)(t - f->threads));
+    int ret;
+
+    if (to == SYM_NONE) {
+        return -CTR_E_NOMEM;
+    }
+    snprintf(f->tasks[to].name, sizeof(f->tasks[to].name), "%.15s", name->text);
+    if (to == t->task) {
+        return 0;
+    }
+    ret = take_from(f, t, to);
+    return ret ? ret : switch_to(f, t, to);
 }
 
 void fold_tasks_fini(struct fold *f)

@@ -51,7 +51,7 @@ void graph_wants(const struct graph_options *opt, struct calltree_options *tree)
  * returns 0 or -ENOMEM.
  *
  * graph_select: what is below calls of functions with wanted[function]; these are its roots.
- * A call within such a call does not begin a tree of its own.
+ * A call within such a call does not begin a tree of its own, but with all_roots.
  *
  * graph_compare: the nodes of both trees, with the costs of `older' in calltree.older.
  * Functions are the same if their module's and their own name are; processes, and
@@ -65,7 +65,7 @@ void graph_wants(const struct graph_options *opt, struct calltree_options *tree)
  * entered so.  *cut: what has further callers for which there is no room.
  */
 int graph_select(struct calltree **out, const struct calltree *t, const bool *wanted,
-                 enum graph_cost cost);
+                 bool all_roots, enum graph_cost cost);
 int graph_compare(struct calltree **out, const struct calltree *now,
                   const struct calltree *older);
 int graph_invert(struct calltree **out, const struct calltree *t, enum graph_cost cost,

@@ -11,10 +11,12 @@
 
 /* Adds node i; to: the nodes of the result by node, SYM_NONE: not chosen. */
 static bool add_node(struct graph_builder *b, const struct calltree *t, uint32_t i,
-                     const bool *wanted, uint32_t *to)
+                     const bool *wanted, bool all_roots, uint32_t *to)
 {
     const struct call_node *n = &t->nodes[i];
-    uint32_t parent = n->parent == SYM_NONE ? SYM_NONE : to[n->parent];
+    uint32_t parent = n->parent == SYM_NONE || (all_roots && wanted[n->function])
+                          ? SYM_NONE
+                          : to[n->parent];
 
     to[i] = SYM_NONE;
     if (parent == SYM_NONE && !wanted[n->function]) {
@@ -34,7 +36,7 @@ static bool add_node(struct graph_builder *b, const struct calltree *t, uint32_t
 }
 
 int graph_select(struct calltree **out, const struct calltree *t, const bool *wanted,
-                 enum graph_cost cost)
+                 bool all_roots, enum graph_cost cost)
 {
     uint32_t *to = malloc((t->nr_nodes + (size_t)1) * sizeof(*to));
     struct graph_builder b;
@@ -44,7 +46,7 @@ int graph_select(struct calltree **out, const struct calltree *t, const bool *wa
         ret = to && graph_build_functions(&b, t) ? 0 : -ENOMEM;
     }
     for (uint32_t i = 0; !ret && i < t->nr_nodes; i++) { /* parents first */
-        ret = add_node(&b, t, i, wanted, to) ? 0 : -ENOMEM;
+        ret = add_node(&b, t, i, wanted, all_roots, to) ? 0 : -ENOMEM;
     }
     if (!ret) {
         graph_build_finish(&b, t, out);

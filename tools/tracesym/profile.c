@@ -204,7 +204,7 @@ static int only_irqs(struct calltree **t, const struct profile_options *opt)
     if (!irqs) {
         status = out_of_memory();
     } else if (any) {
-        int ret = graph_select(&other, *t, irqs, opt->graph.cost);
+        int ret = graph_select(&other, *t, irqs, true, opt->graph.cost);
         status = replace(t, other, ret);
     } else {
         tool_error(PROG, "%s: --by=irq: no exception or interrupt in the selected part",
@@ -231,7 +231,7 @@ static int derive(struct calltree **t, const struct places *places,
         status = profile_select(wanted, *t, opt->path, places, s);
     }
     if (!status && *wanted && !opt->graph.functions) {
-        int ret = graph_select(&other, *t, *wanted, opt->graph.cost);
+        int ret = graph_select(&other, *t, *wanted, false, opt->graph.cost);
         status = replace(t, other, ret);
     }
     if (!status && opt->graph.inverted) {

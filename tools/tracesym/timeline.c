@@ -3,7 +3,7 @@
  * See timeline.h. Slices begin and end (ph B and E) as on a stack, on two tracks: that of
  * the vCPU has the task, in it exceptions and interrupts, in these a halt; that of the task
  * has the vCPU and the same exceptions. A task that is switched to goes on in the exceptions
- * in which it was left.
+ * in which it was left. While nothing is recorded of a vCPU it runs no known task.
  */
 #include "timeline.h"
 
@@ -37,18 +37,19 @@ struct task {
     struct line_task id;
     struct taken *stack;
     size_t cap;
-    uint32_t depth;
-    uint32_t next; /* of its bucket, number + 1; 0: the last */
+    uint32_t depth, hidden; /* hidden: further exceptions, in these */
+    uint32_t next;          /* of its bucket, number + 1; 0: the last */
 };
 
 struct vcpu {
     bool begun, halted;
-    uint32_t task;         /* number */
-    const char *privilege; /* "": not known */
+    uint32_t task, unknown; /* numbers; unknown: its own for what is not known */
+    const char *privilege;  /* "": not known */
 };
 
 struct timeline {
     const struct timeline_options *opt;
+    struct ctr_trace *trace;
     struct ctr_info info;
     struct guest guest;
     struct trace_json json;
@@ -237,7 +238,7 @@ static struct vcpu *vcpu_of(struct timeline *l, const struct ctr_thread *t)
     }
     v = &l->vcpus[t->index];
     if (!v->begun) {
-        v->task = add_task(l);
+        v->task = v->unknown = add_task(l);
         if (v->task == UINT32_MAX) {
             return NULL;
         }
@@ -271,15 +272,41 @@ static void set_privilege(struct timeline *l, const struct ctr_thread *t,
 
 /* ----------------------------------------------------------------------- events */
 
+static void to_unknown(struct timeline *l, const struct ctr_thread *t)
+{
+    struct vcpu *v = &l->vcpus[t->index];
+
+    leave_task(l, t);
+    v->task = v->unknown;
+    l->tasks[v->task].depth = l->tasks[v->task].hidden = 0;
+}
+
+/* Another vCPU that was not recorded when it left the task leaves it now. */
+static void take_task(struct timeline *l, const struct ctr_thread *t, uint32_t task)
+{
+    for (uint32_t i = 0; i < l->nr_vcpus; i++) {
+        if (i != t->index && l->vcpus[i].begun && l->vcpus[i].task == task) {
+            to_unknown(l, ctr_trace_thread(l->trace, i));
+        }
+    }
+}
+
 static int on_task(struct timeline *l, const struct ctr_thread *t,
                    const struct ctr_task *task)
 {
     struct vcpu *v = &l->vcpus[t->index];
-    uint32_t n = task_of(l, task);
+    const struct ctr_filter *f = &l->opt->filter;
+    uint32_t n;
 
+    if (!task->task || (f->task && !f->task(f->arg, task))) {
+        to_unknown(l, t);
+        return 0;
+    }
+    n = task_of(l, task);
     if (n == UINT32_MAX) {
         return STOP_NOMEM;
     }
+    take_task(l, t, n);
     leave_task(l, t);
     l->tasks[n].id = (struct line_task){.task = task->task,
                                         .pid = task->pid,
@@ -309,7 +336,12 @@ static int on_interrupt(struct timeline *l, const struct ctr_thread *t,
     struct taken *x;
 
     end_halt(l, t);
-    if (i->flags & CTR_INT_EMULATED || k->depth == MAX_DEPTH) {
+    if (i->flags & CTR_INT_EMULATED) {
+        return 0;
+    }
+    if (k->depth == MAX_DEPTH) {
+        k->hidden++;
+        set_privilege(l, t, i->privilege);
         return 0;
     }
     if (!array_reserve(&k->stack, &k->cap, k->depth + (size_t)1, sizeof(*k->stack))) {
@@ -331,7 +363,9 @@ static void on_return(struct timeline *l, const struct ctr_thread *t,
 {
     struct task *k = &l->tasks[l->vcpus[t->index].task];
 
-    if (k->depth) {
+    if (k->hidden) {
+        k->hidden--;
+    } else if (k->depth) {
         k->depth--;
         end_slice(l, vcpu_track(t));
         if (has_track(k)) {
@@ -350,6 +384,7 @@ static void on_power(struct timeline *l, const struct ctr_thread *t,
 
     end_halt(l, t);
     if (p->op == CTR_POWER_RESET) {
+        k->hidden = 0;
         for (; k->depth; k->depth--) {
             end_slice(l, vcpu_track(t));
             if (has_track(k)) {
@@ -370,10 +405,15 @@ static int on_os(void *arg, struct ctr_job *job, const struct ctr_os_event *e)
     struct ctr_intret intret;
     struct ctr_power power;
     struct ctr_task task;
+    struct ctr_gate gate;
+    const bool begun = t->index < l->nr_vcpus && l->vcpus[t->index].begun;
     int ret = vcpu_of(l, t) ? 0 : STOP_NOMEM;
 
     l->now_ns = e->time_ns ? e->time_ns : l->now_ns;
     l->last_ns = l->now_ns > l->last_ns ? l->now_ns : l->last_ns;
+    if (!ret && !begun && ctr_job_task(job, &task) == 1) {
+        ret = on_task(l, t, &task);
+    }
     if (ret) {
         return ret;
     }
@@ -385,6 +425,8 @@ static int on_os(void *arg, struct ctr_job *job, const struct ctr_os_event *e)
         on_return(l, t, &intret);
     } else if (ctr_parse_power(e, &power) == 0) {
         on_power(l, t, &power);
+    } else if (ctr_parse_gate(e, &gate) == 0 && !gate.open) {
+        to_unknown(l, t);
     }
     return ret ? ret : trace_json_failed(&l->json) ? STOP_OUTPUT : 0;
 }
@@ -401,11 +443,14 @@ static int on_progress(void *arg, const struct ctr_progress *p)
 
 static void end_all(struct timeline *l, const struct ctr_trace *tr)
 {
+    const struct ctr_filter *f = &l->opt->filter;
+    const uint64_t to_ns = f->to ? l->last_ns : f->to_ns ? f->to_ns : UINT64_MAX;
     const struct ctr_thread *t;
 
     for (uint32_t i = 0; (t = ctr_trace_thread(tr, i)) && i < l->nr_vcpus; i++) {
         if (l->vcpus[i].begun) {
-            l->now_ns = t->end_ns > l->last_ns ? t->end_ns : l->last_ns;
+            l->now_ns = t->end_ns < to_ns ? t->end_ns : to_ns;
+            l->now_ns = l->now_ns > l->last_ns ? l->now_ns : l->last_ns;
             leave_task(l, t);
             if (*l->vcpus[i].privilege) {
                 end_slice(l, privilege_track(t));
@@ -447,7 +492,8 @@ int timeline_write(struct ctr_trace *tr, const struct timeline_options *opt)
 {
     struct timeline *l = calloc(1, sizeof(*l));
     struct ctr_filter filter = opt->filter;
-    const struct ctr_replay_opts ropts = {.workers = 1, .filter = &filter, .slices = 1};
+    const struct ctr_replay_opts ropts = {
+        .workers = 1, .filter = &filter, .slices = 1, .tasks = 1};
     struct ctr_replay_ops ops = {.os = on_os};
     struct ctr_diag diag = {.off = CTR_NO_OFF};
     int ret, error, status;
@@ -457,6 +503,7 @@ int timeline_write(struct ctr_trace *tr, const struct timeline_options *opt)
         return TOOL_FAILED;
     }
     l->opt = opt;
+    l->trace = tr;
     ctr_trace_info(tr, &l->info);
     guest_init(&l->guest, &l->info);
     status = check(l);
@@ -464,7 +511,7 @@ int timeline_write(struct ctr_trace *tr, const struct timeline_options *opt)
         free(l);
         return status;
     }
-    filter.kinds = CTR_KIND_TASK | CTR_KIND_INT | CTR_KIND_PWR;
+    filter.kinds = CTR_KIND_TASK | CTR_KIND_INT | CTR_KIND_PWR | CTR_KIND_MARK;
     progress_init_before_output(&l->progress, PROG, opt->quiet);
     ops.progress = l->progress.on ? on_progress : NULL;
     trace_json_begin(&l->json, stdout);

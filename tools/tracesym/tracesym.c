@@ -454,8 +454,9 @@ static int check_list(const struct command_line *c)
 {
     const struct filter_options *f = &c->filter;
 
-    if (f->pids.n || f->tids.n || f->from.kind || f->to.kind || f->has_count ||
-        f->from_ns || f->to_ns || c->dump.opt.json || c->bbv_pcs || c->functions.n) {
+    if (f->pids.n || f->tids.n || f->tasks.n || f->contexts.n || f->user || f->kernel ||
+        f->from.kind || f->to.kind || f->has_count || f->from_ns || f->to_ns ||
+        c->dump.opt.json || c->bbv_pcs || c->functions.n) {
         return tool_usage_error(PROG,
                                 "--list lists all names of the trace, as text; only "
                                 "--module selects some");
@@ -510,6 +511,10 @@ static int check_modes(struct command_line *c, struct tool_options *o)
                                 c->mode == MODE_BBV         ? "--bbv"
                                 : c->mode == MODE_BACKTRACE ? "--backtrace"
                                                             : "--timeline");
+    }
+    if (c->mode == MODE_TIMELINE && (c->filter.user || c->filter.kernel)) {
+        return tool_usage_error(PROG, "--%s and --timeline cannot be used together",
+                                c->filter.user ? "user" : "kernel");
     }
     if (c->select_key && c->mode == MODE_FIND) {
         return tool_usage_error(PROG, "--find searches all code: --pc selects some");
