@@ -412,3 +412,22 @@ void program_event(struct maker *m, unsigned op, int32_t pid, int32_t ppid,
     add_bytes(&o, args, n);
     put_event(m, CTR_EVENT_THREAD, tick(m), o.p, o.n);
 }
+
+void return_event(struct maker *m, uint64_t pc, uint32_t from, uint32_t to)
+{
+    struct payload o = {.n = 0};
+
+    add(&o, pc, 8);
+    add(&o, from, 4);
+    add(&o, to, 4);
+    put_event(m, CTR_EVENT_INTRET, tick(m), o.p, o.n);
+}
+
+void power_event(struct maker *m, uint32_t op)
+{
+    struct payload o = {.n = 0};
+
+    add(&o, op, 4);
+    add(&o, 0, 4);
+    put_event(m, CTR_EVENT_POWER, tick(m), o.p, o.n);
+}

@@ -116,6 +116,9 @@ void thread_event(struct maker *m, unsigned op, int32_t pid, int32_t tid, int32_
 /* START or EXEC of a process with the first n bytes of its argc arguments. */
 void program_event(struct maker *m, unsigned op, int32_t pid, int32_t ppid,
                    const char *name, const char *args, size_t n, unsigned argc);
+/* Of a machine. */
+void return_event(struct maker *m, uint64_t pc, uint32_t from, uint32_t to);
+void power_event(struct maker *m, uint32_t op);
 
 void block_insn(struct block *b, const void *bytes, unsigned len);
 void block_slot(struct block *b, unsigned group, unsigned access);

@@ -151,25 +151,6 @@ static void interrupt(struct maker *m, const struct machine *t, const struct int
     put_event(m, CTR_EVENT_INTERRUPT, tick(m), o.p, o.n);
 }
 
-static void returns(struct maker *m, const struct machine *t, uint64_t pc)
-{
-    struct payload o = {.n = 0};
-
-    add(&o, pc, 8);
-    add(&o, lowest(t) + 1, 4);
-    add(&o, lowest(t), 4);
-    put_event(m, CTR_EVENT_INTRET, tick(m), o.p, o.n);
-}
-
-static void power(struct maker *m, uint32_t op)
-{
-    struct payload o = {.n = 0};
-
-    add(&o, op, 4);
-    add(&o, 0, 4);
-    put_event(m, CTR_EVENT_POWER, tick(m), o.p, o.n);
-}
-
 static void context(struct maker *m, uint64_t table, uint64_t asid, uint64_t id)
 {
     struct payload o = {.n = 0};
@@ -230,10 +211,10 @@ void make_machine(const char *name, const char *path)
         for (const struct interrupt *i = t->interrupt; !cpu && (i->flags || i->number);
              i++) {
             interrupt(&m, t, i, 0x40100104);
-            returns(&m, t, 0x40100104);
+            return_event(&m, 0x40100104, lowest(t) + 1, lowest(t));
         }
         for (uint32_t op = CTR_POWER_HALT; cpu && op <= CTR_POWER_RESET; op++) {
-            power(&m, op);
+            power_event(&m, op);
         }
         put_word(&m, 1);
         put_addr(&m, 0x21800);

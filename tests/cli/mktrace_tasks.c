@@ -36,25 +36,6 @@ static void interrupt(struct maker *m, uint32_t flags, uint32_t number, uint32_t
     put_event(m, CTR_EVENT_INTERRUPT, tick(m), o.p, o.n);
 }
 
-static void returns(struct maker *m, uint32_t to)
-{
-    struct payload o = {.n = 0};
-
-    add(&o, 0x40100000, 8);
-    add(&o, CTR_PRIVILEGE_KERNEL, 4);
-    add(&o, to, 4);
-    put_event(m, CTR_EVENT_INTRET, tick(m), o.p, o.n);
-}
-
-static void power(struct maker *m, uint32_t op)
-{
-    struct payload o = {.n = 0};
-
-    add(&o, op, 4);
-    add(&o, 0, 4);
-    put_event(m, CTR_EVENT_POWER, tick(m), o.p, o.n);
-}
-
 static void runs(struct maker *m, unsigned n)
 {
     while (n--) {
@@ -79,11 +60,11 @@ static void cpu0(struct maker *m, uint32_t thread)
     runs(m, 2);
     interrupt(m, CTR_INT_ASYNC, 27, CTR_PRIVILEGE_KERNEL);
     runs(m, 1);
-    returns(m, CTR_PRIVILEGE_KERNEL);
+    return_event(m, 0x40100000, CTR_PRIVILEGE_KERNEL, CTR_PRIVILEGE_KERNEL);
     task(m, 1, 1, 0xffff000000001000, "init");
     runs(m, 1);
     flush_chunk(m, thread, 0);
-    returns(m, CTR_PRIVILEGE_USER);
+    return_event(m, 0x40100000, CTR_PRIVILEGE_KERNEL, CTR_PRIVILEGE_USER);
     runs(m, 2);
     task(m, 0, 0, 0, "");
     runs(m, 1);
@@ -93,8 +74,8 @@ static void cpu0(struct maker *m, uint32_t thread)
 static void cpu1(struct maker *m, uint32_t thread)
 {
     task(m, 0, 0, 0xffff000000009000, "swapper/1");
-    power(m, CTR_POWER_HALT);
-    power(m, CTR_POWER_WAKE);
+    power_event(m, CTR_POWER_HALT);
+    power_event(m, CTR_POWER_WAKE);
     runs(m, 2);
     task(m, 5, 5, 0xffff000000005000, "bash");
     runs(m, 4);
