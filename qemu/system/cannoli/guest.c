@@ -14,11 +14,9 @@
 #include "exec/translation-block.h"
 #include "exec/translator.h"
 #include "tcg/tcg.h"
-#include "tcg/tcg-internal.h"
-#include "tcg/tcg-temp-internal.h"
-#include "tcg/tcg-op-common.h"
 #include "tcg/helper-info.h"
 #include "exec/helper-head.h.inc"
+#include "cannoli/guest.h"
 #include "accel/tcg/cannoli/event.h"
 #include "accel/tcg/cannoli/guest.h"
 #include "accel/tcg/cannoli/pass.h"
@@ -27,10 +25,10 @@
 #include "internals.h"
 #endif
 
-/* Of cannoli/guest.h, whose other half is for the guest's compiler: */
-#define MAGIC 0x43545243
-
-/* The instruction's bytes, and the register, a field of env of any width. */
+/*
+ * The instruction's bytes; the register with the address, a field of env, but
+ * of ARM and x86 that depends on the mode.
+ */
 #if defined(TARGET_ARM)
 static const uint8_t codes[][4] = {
     { 0x43, 0xf0, 0x20, 0xe3 },
@@ -45,18 +43,22 @@ static const uint8_t codes[][7] = {
 };
 #elif defined(TARGET_RISCV)
 static const uint8_t codes[][4] = { { 0x37, 0x50, 0x52, 0x43 } };
+#define REGISTER gpr[xA0]
 #elif defined(TARGET_MIPS)
 static const uint8_t codes[][4] = {
     { 0x52, 0x43, 0x00, 0x34 },
     { 0x34, 0x00, 0x43, 0x52 },
 };
+#define REGISTER active_tc.gpr[2]
 #elif defined(TARGET_PPC)
 static const uint8_t codes[][4] = {
     { 0x00, 0x00, 0x7b, 0x63 },
     { 0x63, 0x7b, 0x00, 0x00 },
 };
+#define REGISTER gpr[3]
 #elif defined(TARGET_S390X)
 static const uint8_t codes[][4] = { { 0x47, 0x00, 0x04, 0x35 } };
+#define REGISTER regs[2]
 #else
 static const uint8_t codes[][4] = {};
 #endif
@@ -72,14 +74,8 @@ static uint64_t get_register(CPUState *cpu)
 
     return env->hflags & HF_CS64_MASK ? env->regs[R_EAX]
                                       : (uint32_t)env->regs[R_EAX];
-#elif defined(TARGET_RISCV)
-    return cpu_env(cpu)->gpr[xA0];
-#elif defined(TARGET_MIPS)
-    return cpu_env(cpu)->active_tc.gpr[2];
-#elif defined(TARGET_PPC)
-    return cpu_env(cpu)->gpr[3];
-#elif defined(TARGET_S390X)
-    return cpu_env(cpu)->regs[2];
+#elif defined(REGISTER)
+    return cpu_env(cpu)->REGISTER;
 #else
     return 0;
 #endif
@@ -99,14 +95,8 @@ static void set_register(CPUState *cpu, int64_t value)
     CPUX86State *env = cpu_env(cpu);
 
     env->regs[R_EAX] = env->hflags & HF_CS64_MASK ? value : (uint32_t)value;
-#elif defined(TARGET_RISCV)
-    cpu_env(cpu)->gpr[xA0] = value;
-#elif defined(TARGET_MIPS)
-    cpu_env(cpu)->active_tc.gpr[2] = value;
-#elif defined(TARGET_PPC)
-    cpu_env(cpu)->gpr[3] = value;
-#elif defined(TARGET_S390X)
-    cpu_env(cpu)->regs[2] = value;
+#elif defined(REGISTER)
+    cpu_env(cpu)->REGISTER = value;
 #endif
 }
 
@@ -150,7 +140,7 @@ void cannoli_request(CPUState *cpu)
     t->requests = false;
     if (cannoli_read_guest(bytes, cannoli_guest_address(cpu, get_register(cpu)),
                            sizeof(bytes)) < sizeof(bytes) ||
-        number(cpu, bytes) != MAGIC) {
+        number(cpu, bytes) != CANNOLI_GUEST_MAGIC) {
         return;
     }
     for (int i = 0; i < 4; i++) {

@@ -1,6 +1,5 @@
 /*
- * Execution tracing into shared memory: which tasks and address spaces are
- * recorded
+ * Execution tracing into shared memory: tasks and address spaces to record
  *
  * Copyright (c) 2026 the cannoli-record authors
  * SPDX-License-Identifier: GPL-2.0-or-later

@@ -13,9 +13,6 @@
 #include "cpu.h"
 #include "exec/translation-block.h"
 #include "tcg/tcg.h"
-#include "tcg/tcg-internal.h"
-#include "tcg/tcg-temp-internal.h"
-#include "tcg/tcg-op-common.h"
 #include "tcg/helper-info.h"
 #include "exec/helper-head.h.inc"
 #include "accel/tcg/cannoli/pass.h"
@@ -127,34 +124,6 @@ TCGOp *cannoli_find_switch(CPUState *cpu, TCGContext *s,
         }
     }
     return NULL;
-}
-
-/* Exits after it go to the main loop, and are not linked to the next block. */
-static void unlink_exits(TCGContext *s, TCGOp *op)
-{
-    TCGOp *next;
-
-    for (; op; op = next) {
-        next = QTAILQ_NEXT(op, link);
-        if (op->opc == INDEX_op_goto_tb) {
-            tcg_op_remove(s, op);
-        } else if (op->opc == INDEX_op_exit_tb &&
-                   (op->args[0] & TB_EXIT_MASK) <= TB_EXIT_IDX1) {
-            op->args[0] = 0;
-        }
-    }
-}
-
-void cannoli_insert_exit(TCGContext *s, TCGOp *op, void *helper,
-                         TCGHelperInfo *info)
-{
-    if (op) {
-        tcg_temp_ebb_reset_freed(s);
-        s->emit_before_op = QTAILQ_NEXT(op, link);
-        tcg_gen_call1(helper, info, NULL, tcgv_ptr_temp(tcg_env));
-        s->emit_before_op = NULL;
-        unlink_exits(s, op);
-    }
 }
 
 void cannoli_insert_switch(TCGContext *s, TCGOp *op)

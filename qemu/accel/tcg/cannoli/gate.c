@@ -14,11 +14,11 @@
  * A closed gate costs nothing: with CF_CANNOLI_OFF among the thread's compile
  * flags it runs separate blocks, which record nothing.  Both kinds stay in the
  * cache.  Compile flags change in cannoli_gate_enter, at the beginning of
- * cpu_exec, and in cannoli_gate_elsewhere, after code that never links to its
- * next block: there is no last block that could be linked to one of the other
- * kind.  Code that changes what a gate depends on makes the threads pass
- * there: for changes by the recorder, that is a thread of our own, which waits
- * on a word in shared memory (the watch).
+ * cpu_exec, and of machines in cannoli_gate_elsewhere and cannoli_gate_look,
+ * before a block is looked up: there is no last block that could be linked to
+ * one of the other kind.  Code that changes what a gate depends on makes the
+ * threads pass there: for changes by the recorder, that is a thread of our own,
+ * which waits on a word in shared memory (the watch).
  *
  * Blocks of either kind check for what must happen at an exact instruction
  * (gate-gen.c): they begin with a call where recording starts or stops, or a

@@ -23,7 +23,7 @@ enum CannoliPhase {
 /* The gate of a thread. */
 typedef struct CannoliGate {
     bool begun;     /* the first state is known */
-    bool open;      /* changes in cannoli_gate_enter and _elsewhere only */
+    bool open;      /* changes in _enter, _elsewhere and _look only */
     bool paused;    /* by the guest */
     bool elsewhere; /* a task or address space that is not chosen runs */
     bool in_tree;   /* see CannoliCPU.tree_sp */
@@ -70,12 +70,9 @@ uint32_t helper_cannoli_place(CPUArchState *env, uint32_t triggers,
                               uint64_t pc);
 uint32_t helper_cannoli_tree(CPUArchState *env, uint64_t pc);
 
-/*
- * Before a block is looked up that no other one will be linked to: whether what
- * runs is not chosen.
- */
+/* Before a block is looked up: whether what runs is not chosen. */
 void cannoli_gate_elsewhere(CPUState *cpu, bool elsewhere);
-/* The same after a request of the guest. */
+/* After a request of the guest, whose block is not linked to others. */
 void cannoli_gate_look(CPUState *cpu);
 
 /* ---- what the guest requests (guest.c) ---- */

@@ -233,7 +233,7 @@ TCGOp *cannoli_find_request(TCGContext *s, const DisasContextBase *db);
 void cannoli_insert_request(TCGContext *s, TCGOp *op);
 /*
  * After op, unless it is NULL: a call of a helper, and all exits go to the main
- * loop.
+ * loop (system/cannoli/exit-gen.c).
  */
 void cannoli_insert_exit(TCGContext *s, TCGOp *op, void *helper,
                          TCGHelperInfo *info);
