@@ -144,6 +144,7 @@ struct line_task {
     char comm[16];
 };
 
+void line_task_set(struct line_task *t, const struct ctr_task *task);
 /* Sets it to the task there; returns whether it was another one.  With
  * ctr_replay_opts.tasks. */
 bool line_task_take(struct line_task *t, const struct ctr_job *job);

@@ -40,7 +40,7 @@ const char *end_name(uint32_t reason)
     return reason < sizeof(names) / sizeof(names[0]) ? names[reason] : "unknown";
 }
 
-static void set_task(struct line_task *t, const struct ctr_task *task)
+void line_task_set(struct line_task *t, const struct ctr_task *task)
 {
     *t = (struct line_task){.task = task->task, .pid = task->pid, .tgid = task->tgid};
     if (task->task) {
@@ -62,7 +62,7 @@ bool line_task_take(struct line_task *t, const struct ctr_job *job)
           !memcmp(now.comm.p, t->comm, t->comm_bytes)))) {
         return false;
     }
-    set_task(t, &now);
+    line_task_set(t, &now);
     return true;
 }
 
@@ -72,7 +72,7 @@ void line_task_of(struct line_task *t, const struct ctr_job *job,
     struct ctr_task now;
 
     if (ctr_parse_task(e, &now) == 0) {
-        set_task(t, &now);
+        line_task_set(t, &now);
     } else {
         line_task_take(t, job);
     }

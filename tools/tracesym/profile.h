@@ -26,8 +26,7 @@ struct profile_options {
                                      the rest is set here */
     bool no_accesses;             /* do not count accesses, which is faster */
     struct profile_selection selection;
-    bool
-        by_irq; /* what exceptions and interrupts of a machine called, of each by itself */
+    bool by_irq; /* each exception and interrupt of a machine by itself */
     const struct profile_older *older; /* to compare with, or NULL */
 };
 

@@ -147,50 +147,67 @@ static struct track task_track(const struct task *k)
     return (struct track){k->id.tgid, k->id.pid};
 }
 
-static bool task_name(struct textbuf *b, const struct task *k)
+/* An exception begins, or the innermost one ends, on both tracks. */
+static void begin_taken(struct timeline *l, const struct ctr_thread *t,
+                        const struct task *k, const struct taken *x)
 {
-    b->len = 0;
-    return textbuf_printf(b, "%.*s-%u", (int)k->id.comm_bytes, k->id.comm, k->id.pid);
+    begin_exception(l, vcpu_track(t), x);
+    if (has_track(k)) {
+        begin_exception(l, task_track(k), x);
+    }
+}
+
+static void end_taken(struct timeline *l, const struct ctr_thread *t, struct task *k)
+{
+    k->depth--;
+    end_slice(l, vcpu_track(t));
+    if (has_track(k)) {
+        end_slice(l, task_track(k));
+    }
+}
+
+static void end_halt(struct timeline *l, const struct ctr_thread *t)
+{
+    struct vcpu *v = &l->vcpus[t->index];
+
+    if (v->halted) {
+        end_slice(l, vcpu_track(t));
+        v->halted = false;
+    }
 }
 
 /* The task's slices end, or begin, on the tracks. */
 static void leave_task(struct timeline *l, const struct ctr_thread *t)
 {
-    struct vcpu *v = &l->vcpus[t->index];
-    const struct task *k = &l->tasks[v->task];
+    const struct task *k = &l->tasks[l->vcpus[t->index].task];
     const uint32_t slices = k->depth + (k->id.task != 0);
 
-    for (uint32_t i = 0; i < slices + v->halted; i++) {
+    end_halt(l, t);
+    for (uint32_t i = 0; i < slices; i++) {
         end_slice(l, vcpu_track(t));
     }
     for (uint32_t i = 0; has_track(k) && i < slices; i++) {
         end_slice(l, task_track(k));
     }
-    v->halted = false;
 }
 
 static void enter_task(struct timeline *l, const struct ctr_thread *t)
 {
     const struct task *k = &l->tasks[l->vcpus[t->index].task];
-    char cpu[THREAD_TEXT];
-    struct textbuf name = {0};
+    char cpu[THREAD_TEXT], name[sizeof(k->id.comm) + 12];
 
-    if (k->id.task && !task_name(&name, k)) {
-        l->json.nomem = true;
-    } else if (k->id.task) {
-        begin_slice(l, vcpu_track(t), name.data, name.len);
+    if (k->id.task) {
+        snprintf(name, sizeof(name), "%.*s-%u", (int)k->id.comm_bytes, k->id.comm,
+                 k->id.pid);
+        begin_slice(l, vcpu_track(t), name, strlen(name));
     }
-    textbuf_fini(&name);
     if (has_track(k)) {
         tool_thread_text(&l->info, t->pid, t->tid, cpu);
         begin_slice(l, task_track(k), cpu, strlen(cpu));
         put_name(l, "thread_name", task_track(k), k->id.comm, k->id.comm_bytes);
     }
     for (uint32_t i = 0; i < k->depth; i++) {
-        begin_exception(l, vcpu_track(t), &k->stack[i]);
-        if (has_track(k)) {
-            begin_exception(l, task_track(k), &k->stack[i]);
-        }
+        begin_taken(l, t, k, &k->stack[i]);
     }
 }
 
@@ -308,24 +325,10 @@ static int on_task(struct timeline *l, const struct ctr_thread *t,
     }
     take_task(l, t, n);
     leave_task(l, t);
-    l->tasks[n].id = (struct line_task){.task = task->task,
-                                        .pid = task->pid,
-                                        .tgid = task->tgid,
-                                        .comm_bytes = task->comm.n};
-    memcpy(l->tasks[n].id.comm, task->comm.p, task->comm.n);
+    line_task_set(&l->tasks[n].id, task);
     v->task = n;
     enter_task(l, t);
     return 0;
-}
-
-static void end_halt(struct timeline *l, const struct ctr_thread *t)
-{
-    struct vcpu *v = &l->vcpus[t->index];
-
-    if (v->halted) {
-        end_slice(l, vcpu_track(t));
-        v->halted = false;
-    }
 }
 
 static int on_interrupt(struct timeline *l, const struct ctr_thread *t,
@@ -350,10 +353,7 @@ static int on_interrupt(struct timeline *l, const struct ctr_thread *t,
     x = &k->stack[k->depth++];
     *x = (struct taken){.from = i->from, .to = i->to};
     snprintf(x->name, sizeof(x->name), "%s", guest_interrupt_name(&l->guest, i, buf));
-    begin_exception(l, vcpu_track(t), x);
-    if (has_track(k)) {
-        begin_exception(l, task_track(k), x);
-    }
+    begin_taken(l, t, k, x);
     set_privilege(l, t, i->privilege);
     return 0;
 }
@@ -366,11 +366,7 @@ static void on_return(struct timeline *l, const struct ctr_thread *t,
     if (k->hidden) {
         k->hidden--;
     } else if (k->depth) {
-        k->depth--;
-        end_slice(l, vcpu_track(t));
-        if (has_track(k)) {
-            end_slice(l, task_track(k));
-        }
+        end_taken(l, t, k);
     }
     set_privilege(l, t, r->privilege);
 }
@@ -385,11 +381,8 @@ static void on_power(struct timeline *l, const struct ctr_thread *t,
     end_halt(l, t);
     if (p->op == CTR_POWER_RESET) {
         k->hidden = 0;
-        for (; k->depth; k->depth--) {
-            end_slice(l, vcpu_track(t));
-            if (has_track(k)) {
-                end_slice(l, task_track(k));
-            }
+        while (k->depth) {
+            end_taken(l, t, k);
         }
     } else if (p->op != CTR_POWER_WAKE) {
         begin_slice(l, vcpu_track(t), name, strlen(name));

@@ -398,6 +398,16 @@ static struct follower *follower_of(struct feed *f, uint32_t thread)
     return &f->follower[thread];
 }
 
+static void forget_lasts(struct follower *to, uint32_t flags)
+{
+    if (flags & CHUNK_F_TASKS) {
+        to->task.size = 0;
+    }
+    if (flags & CHUNK_F_CONTEXTS) {
+        to->context.size = 0;
+    }
+}
+
 /* Reads all events of a chunk for the last ones of these kinds. */
 static int read_lasts(struct feed *f, const struct raw_chunk *c, uint32_t flags,
                       struct follower *to, struct ctr_diag *diag)
@@ -408,10 +418,10 @@ static int read_lasts(struct feed *f, const struct raw_chunk *c, uint32_t flags,
     while (!err && e->have) {
         err = evdec_next(e);
     }
-    if (flags & CHUNK_F_TASKS) {
+    if (!err && flags & CHUNK_F_TASKS) {
         to->task = e->task;
     }
-    if (flags & CHUNK_F_CONTEXTS) {
+    if (!err && flags & CHUNK_F_CONTEXTS) {
         to->context = e->context;
     }
     return err;
@@ -427,7 +437,7 @@ static int find_lasts(struct feed *f, const struct ctr_chunk *c, struct follower
     const uint64_t stop = to->known && to->upto <= c->index ? to->upto : 0;
     struct section *sec = &f->before.sec;
     if (!stop) {
-        to->task = to->context = (struct ev_last){.size = 0};
+        forget_lasts(to, flags);
     }
     for (uint64_t i = c->index; flags && i > stop; i--) {
         struct chunk_row row;
@@ -442,6 +452,7 @@ static int find_lasts(struct feed *f, const struct ctr_chunk *c, struct follower
             f->before.pub = row.pub;
             err = section_read(&f->tr->src, row.pub.off, sec, &why);
         }
+        forget_lasts(to, has);
         err = err ? err
                   : section_columns(&f->tr->src, sec, 1u << FRAME_EVENTS,
                                     &f->before.payload, &why);
@@ -451,12 +462,6 @@ static int find_lasts(struct feed *f, const struct ctr_chunk *c, struct follower
                 *diag = why;
             }
             return err;
-        }
-        if (err && has & CHUNK_F_TASKS) {
-            to->task.size = 0;
-        }
-        if (err && has & CHUNK_F_CONTEXTS) {
-            to->context.size = 0;
         }
         flags &= ~has;
     }
