@@ -15,10 +15,11 @@
 #include "mempipe_host.h"
 
 struct launch_plan {
-    char *qemu;  /* path of the QEMU to execute */
-    char **argv; /* its arguments, with NULL at their end; the plan owns them */
-    int argc;    /* without that NULL */
-    bool system; /* it emulates a machine, which has no program of ours */
+    char *qemu;    /* path of the QEMU to execute */
+    char **argv;   /* its arguments, with NULL at their end; the plan owns them */
+    int argc;      /* without that NULL */
+    bool system;   /* it emulates a machine, which has no program of ours */
+    bool parallel; /* each vCPU of that has a host thread (-accel tcg,thread=multi) */
     /* where they are known beforehand, else "": */
     const char *target;  /* QEMU's name of the machine */
     const char *program; /* what QEMU is to run */

@@ -766,7 +766,8 @@ int session_run(const struct session_config *config)
         goto out_plan;
     }
     s.events = config->events & ~(plan.system ? CTR_EVENTS_PROGRAM : CTR_EVENTS_MACHINE);
-    s.events |= plan.system ? CTR_EVENTS_ORDER : 0;
+    s.events = plan.system && !plan.parallel ? s.events | CTR_EVENTS_ORDER
+                                             : s.events & ~CTR_EVENTS_ORDER;
     s.events |= config->selection->tasks ? CTR_EVENTS_TASK : 0;
     s.events |= config->selection->nr_contexts ? CTR_EVENTS_CTX | CTR_EVENTS_TASK : 0;
     if (!(s.events & CTR_EVENTS_MEM)) {

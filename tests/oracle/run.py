@@ -29,6 +29,7 @@ import choices
 import isa
 import machines
 import maps
+import parallel
 import physical
 import ram
 import power
@@ -245,6 +246,8 @@ OTHERS = [
       for target, names in ram.NAMES.items()],
     *[("machine", [target], names, lambda j: power.RUN[j.name](j.tools, j.target))
       for target, names in power.NAMES.items()],
+    *[("machine", [target], names, lambda j: parallel.RUN[j.name](j.tools, j.target))
+      for target, names in parallel.NAMES.items()],
     *[("machine", [target], names, lambda j: tasks.RUN[j.name](j.tools, j.target, j.full))
       for target, names in tasks.NAMES.items()],
     ("real", DEBIAN, realprogs.PROGRAMS, lambda j: realprogs.run(j.tools, j.target, j.name)),

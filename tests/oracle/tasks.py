@@ -66,13 +66,13 @@ TABLES = [
 RANGE = "0x%x-0x%x" % (AT, AT + 4 * NUMBERS * len(TABLES) - 1)
 
 
-def command_of(tools, target):
+def command_of(tools, target, clock=CLOCK):
     arch = target.split("-")[0]
     if TARGETS[arch].missing():
         raise Skip("no %s" % TARGETS[arch].missing())
     with open(build.build_one(BY_NAME["tasks"], arch, tools.guests), "rb") as f:
         files = [("bin/tasks", 0o100755, f.read()), ("bin/name-4000", 0o120777, b"tasks")]
-    return linux.command(tools, target, CLOCK, APPEND, init=INIT, files=files)
+    return linux.command(tools, target, clock, APPEND, init=INIT, files=files)
 
 
 def record(tools, target, command, *options):
@@ -213,7 +213,8 @@ def wrong_context(states, contexts):
 def wrong_sum(info, states):
     """Each instruction is one of one task, and as many as between its events."""
     sums = collections.Counter()
-    for vcpu, thread in enumerate(info["threads"]):
+    for thread in info["threads"]:
+        vcpu = thread["tid"] - thread["pid"]
         ends = [state.ordinal for state in states[vcpu]] + [thread["instructions"]]
         sums[None, None] += ends[0]
         for state, end in zip(states[vcpu], ends[1:]):
@@ -301,22 +302,31 @@ def of_places(tools, target, command):
     common.drop_file(trace)
 
 
-def tasks(tools, target, full):
-    command = command_of(tools, target)
-    trace, console = record(tools, target, command, "--events", "exec,ctx,task")
+def without_names(states):
+    return {vcpu: [state._replace(comm="") for state in seen] for vcpu, seen in states.items()}
+
+
+def numbers_only(log):
+    return {vcpu: [Switch(*((pid, "") for pid, _ in switch)) for switch in switches]
+            for vcpu, switches in log.items()}
+
+
+def agree(tools, target, trace, console, named=True):
+    """The trace of a run and what that has printed: the states, and a sentence.
+    named: no task renames another one while that runs."""
     info = info_of(tools, trace)
     first = info["processes"][0]["pid"]
     states = states_of(tools, trace, first)
     places = list(places_of(tools, trace, first))
     log = switches_of_log(console)
+    if not named:
+        log = numbers_only(log)
     differences = {"place": lambda s: wrong_place(s, places),
-                   "switch": lambda s: wrong_switch(s, log)}
+                   "switch": lambda s: wrong_switch(s if named else without_names(s), log)}
     wrong = [differences["place"](states), differences["switch"](states),
              wrong_line(states, places), wrong_sum(info, states)]
     if target == "aarch64-softmmu":  # CONFIG_PID_IN_CONTEXTIDR
         wrong.append(wrong_context(states, contexts_of(tools, trace, first)))
-    if common.plain(command).stdout != console:
-        wrong.append("unrecorded, the scheduler's log differs")
     if any(wrong):
         raise Failure("\n  ".join(filter(None, wrong)))
     switches = sum(map(len, log.values()))
@@ -325,13 +335,30 @@ def tasks(tools, target, full):
     for what, faulty, witness in altered(states):
         if not differences[witness](faulty):
             raise Failure("%s: no %s is wrong" % (what, witness))
-    more = of_name(tools, target, command, trace, states)
+    return states, "%d places, %d switches, %d tasks, %d instructions" % (
+        len(places), switches, len(info["tasks"]), info["instructions"])
+
+
+def same_run(tools, target, clock):
+    """A run that no other one repeats."""
+    trace, console = record(tools, target, command_of(tools, target, clock), "--events", "exec,ctx,task")
+    _, said = agree(tools, target, trace, console, named=False)
+    common.drop_file(trace)
+    return said
+
+
+def tasks(tools, target, full):
+    command = command_of(tools, target)
+    trace, console = record(tools, target, command, "--events", "exec,ctx,task")
+    states, said = agree(tools, target, trace, console)
+    if common.plain(command).stdout != console:
+        raise Failure("unrecorded, the scheduler's log differs")
+    said += of_name(tools, target, command, trace, states)
     common.drop_file(trace)
     if full or target == "aarch64-softmmu":
         of_places(tools, target, command)
-        more += of_part(tools, target, command)
-    return "%d places, %d switches, %d tasks, %d instructions" % (
-        len(places), switches, len(info["tasks"]), info["instructions"]) + more
+        said += of_part(tools, target, command)
+    return said
 
 
 RUN = {"tasks": tasks}

@@ -18,7 +18,7 @@ int fold_init(struct fold *f, struct calltree *t, struct code *c,
 
     ctr_trace_info(t->trace, &info);
     *f = (struct fold){.tree = t, .code = c, .opt = opt};
-    f->task_kind = fold_task_kind(t->trace, opt);
+    fold_tasks_init(f, t->trace);
     f->max_nodes = opt->max_nodes ? opt->max_nodes : 512u << 10;
     f->nr_buckets = 4096;
     f->buckets = calloc(f->nr_buckets, sizeof(*f->buckets));

@@ -374,7 +374,8 @@ struct thread_state {
 struct task {
     uint32_t id;     /* pid; 0: of vCPU `thread', when it is idle */
     char name[16];   /* the last one; "": not known */
-    uint32_t thread; /* where it was first */
+    uint32_t thread; /* where it was first; with fold.parallel where it is */
+    uint32_t root;   /* the first one with this id */
     uint32_t chain;
     uint32_t signals;
     struct stack stack;
@@ -413,6 +414,7 @@ struct fold {
     uint32_t nr_roots;
     struct fork_stack *forks; /* the youngest first */
     uint32_t task_kind; /* CTR_KIND_* of the events that say which task a vCPU runs */
+    bool parallel;      /* vCPUs ran in parallel */
     struct task *tasks;
     uint32_t nr_tasks, cap_tasks;
     uint32_t *task_buckets;
@@ -446,7 +448,7 @@ void fold_forget(struct thread_state *t);
 int fold_root(struct fold *f, struct thread_state *t);
 /* calltree_task.c: the events that say which task runs, 0 if tasks have no stacks of their
  * own; a thread begins; it switches to a task. */
-uint32_t fold_task_kind(const struct ctr_trace *tr, const struct calltree_options *opt);
+void fold_tasks_init(struct fold *f, const struct ctr_trace *tr);
 int fold_first_task(struct fold *f, struct thread_state *t);
 int fold_switch(struct fold *f, struct thread_state *t, uint32_t id,
                 const struct ev_name *name);

@@ -282,7 +282,7 @@ int fold_root(struct fold *f, struct thread_state *t)
     struct calltree *tree = f->tree;
     uint32_t thread = (uint32_t)(t - f->threads);
     uint32_t index = f->opt->separate_threads          ? thread
-                     : f->opt->by_task && f->task_kind ? t->task
+                     : f->opt->by_task && f->task_kind ? f->tasks[t->task].root
                                                        : t->process;
     struct fn *fn = code_numbered(f->code, FN_THREAD, index);
 

@@ -3,7 +3,8 @@
  * The stacks of a machine's tasks. A TASK event comes where the kernel switches from one
  * to another; without these a CONTEXT event with another id (Linux on arm64 can write the
  * pid there right before it changes the stack). What a vCPU does from there on belongs to
- * the other task's stack.
+ * the other task's stack. Of vCPUs that ran in parallel nobody knows which one ran a task
+ * first: there a task has a stack for each of them.
  */
 #include "calltree_priv.h"
 
@@ -15,25 +16,29 @@
 #define BUCKETS 16384u
 #define MAX_TASKS (1u << 18) /* the others are the idle one's */
 
-uint32_t fold_task_kind(const struct ctr_trace *tr, const struct calltree_options *opt)
+void fold_tasks_init(struct fold *f, const struct ctr_trace *tr)
 {
+    const struct calltree_options *opt = f->opt;
     struct ctr_info info;
 
     ctr_trace_info(tr, &info);
+    f->parallel = !(info.events & CTR_HAS_ORDER);
     /* Spans and open frames are of a thread, and have its ordinals. */
     if (!info.machine || !info.seekable || opt->span || opt->open ||
         opt->separate_threads) {
-        return 0;
+        return;
     }
-    return info.events & CTR_HAS_TASK                                    ? CTR_KIND_TASK
-           : info.elf_machine == EM_AARCH64 && info.events & CTR_HAS_CTX ? CTR_KIND_CTX
-                                                                         : 0;
+    if (info.events & CTR_HAS_TASK) {
+        f->task_kind = CTR_KIND_TASK;
+    } else if (info.elf_machine == EM_AARCH64 && info.events & CTR_HAS_CTX) {
+        f->task_kind = CTR_KIND_CTX;
+    }
 }
 
 /* The task's number; SYM_NONE: no memory. */
 static uint32_t task_of(struct fold *f, uint32_t id, uint32_t thread)
 {
-    uint32_t *head, n;
+    uint32_t *head, n, root = f->nr_tasks;
 
     if (!f->task_buckets &&
         !(f->task_buckets = calloc(BUCKETS, sizeof(*f->task_buckets)))) {
@@ -42,9 +47,10 @@ static uint32_t task_of(struct fold *f, uint32_t id, uint32_t thread)
     head = &f->task_buckets[(id ? id : thread) % BUCKETS];
     for (n = *head; n; n = f->tasks[n - 1].chain) {
         const struct task *k = &f->tasks[n - 1];
-        if (k->id == id && (id || k->thread == thread)) {
+        if (k->id == id && ((id && !f->parallel) || k->thread == thread)) {
             return n - 1;
         }
+        root = k->id == id && id ? k->root : root;
     }
     if (id && f->nr_tasks >= MAX_TASKS) {
         return task_of(f, 0, thread);
@@ -52,9 +58,10 @@ static uint32_t task_of(struct fold *f, uint32_t id, uint32_t thread)
     if (!fold_grow(&f->tasks, &f->cap_tasks, f->nr_tasks + 1, sizeof(*f->tasks))) {
         return SYM_NONE;
     }
-    f->tasks[f->nr_tasks] = (struct task){.id = id, .thread = thread, .chain = *head};
+    f->tasks[f->nr_tasks] =
+        (struct task){.id = id, .thread = thread, .chain = *head, .root = root};
+    f->tree->nr_tasks += id && root == f->nr_tasks;
     *head = ++f->nr_tasks;
-    f->tree->nr_tasks += id != 0;
     return f->nr_tasks - 1;
 }
 
@@ -118,12 +125,14 @@ int fold_switch(struct fold *f, struct thread_state *t, uint32_t id,
                 const struct ev_name *name)
 {
     uint32_t to = task_of(f, id, (uint32_t)(t - f->threads));
+    struct task *k;
     int ret;
 
     if (to == SYM_NONE) {
         return -CTR_E_NOMEM;
     }
-    snprintf(f->tasks[to].name, sizeof(f->tasks[to].name), "%.15s", name->text);
+    k = &f->tasks[f->tasks[to].root];
+    snprintf(k->name, sizeof(k->name), "%.15s", name->text);
     if (to == t->task) {
         return 0;
     }

@@ -3,7 +3,8 @@
  * See timeline.h. Slices begin and end (ph B and E) as on a stack, on two tracks: that of
  * the vCPU has the task, in it exceptions and interrupts, in these a halt; that of the task
  * has the vCPU and the same exceptions. A task that is switched to goes on in the exceptions
- * in which it was left. While nothing is recorded of a vCPU it runs no known task.
+ * in which it was left, unless vCPUs ran in parallel: their events come in no one order, so
+ * each vCPU has tasks of its own. While nothing is recorded of a vCPU it runs no known task.
  */
 #include "timeline.h"
 
@@ -38,6 +39,7 @@ struct task {
     struct taken *stack;
     size_t cap;
     uint32_t depth, hidden; /* hidden: further exceptions, in these */
+    uint32_t vcpu;          /* its thread's index, if vCPUs ran in parallel */
     uint32_t next;          /* of its bucket, number + 1; 0: the last */
 };
 
@@ -224,19 +226,27 @@ static uint32_t add_task(struct timeline *l)
     return l->nr_tasks++;
 }
 
-/* The same of the one that an event names. */
-static uint32_t task_of(struct timeline *l, const struct ctr_task *task)
+/* Whether vCPUs ran in parallel. */
+static bool parallel(const struct timeline *l)
+{
+    return !(l->info.events & CTR_HAS_ORDER);
+}
+
+/* The same of the one that an event of a vCPU names. */
+static uint32_t task_of(struct timeline *l, const struct ctr_task *task, uint32_t index)
 {
     uint32_t *head = &l->bucket[(task->task >> 6 ^ task->pid) % 4096], n;
+    const uint32_t vcpu = parallel(l) ? index : 0;
 
     for (n = *head; n; n = l->tasks[n - 1].next) {
         const struct task *k = &l->tasks[n - 1];
-        if (k->id.task == task->task && k->id.pid == task->pid) {
+        if (k->id.task == task->task && k->id.pid == task->pid && k->vcpu == vcpu) {
             return n - 1;
         }
     }
     n = add_task(l);
     if (n != UINT32_MAX) {
+        l->tasks[n].vcpu = vcpu;
         l->tasks[n].next = *head;
         *head = n + 1;
     }
@@ -319,12 +329,15 @@ static int on_task(struct timeline *l, const struct ctr_thread *t,
         to_unknown(l, t);
         return 0;
     }
-    n = task_of(l, task);
+    n = task_of(l, task, t->index);
     if (n == UINT32_MAX) {
         return STOP_NOMEM;
     }
     take_task(l, t, n);
     leave_task(l, t);
+    if (parallel(l)) {
+        l->tasks[n].depth = l->tasks[n].hidden = 0;
+    }
     line_task_set(&l->tasks[n].id, task);
     v->task = n;
     enter_task(l, t);

@@ -102,13 +102,13 @@ static void wrote(const CannoliWriter *by, const MemoryRegion *mr,
     uint64_t most = cannoli_values ? CANNOLI_PIECE : UINT64_MAX;
 
     while (size) {
-        const CannoliRange *range = cannoli_ram_find(mr, offset);
         uint64_t n = MIN(size, most), in;
+        CannoliRange range;
 
-        if (range) {
-            in = offset - range->offset;
-            n = MIN(n, range->size - in);
-            put_dma(by, range->addr + in, mr->ram_block->host + offset, n);
+        if (cannoli_ram_find(mr, offset, &range)) {
+            in = offset - range.offset;
+            n = MIN(n, range.size - in);
+            put_dma(by, range.addr + in, mr->ram_block->host + offset, n);
         } else {
             n = MIN(n, TARGET_PAGE_SIZE - (offset & ~TARGET_PAGE_MASK));
         }
@@ -193,19 +193,20 @@ static bool accessed(const MemoryRegion *mr)
 static void put_io(const MemoryRegion *mr, uint64_t offset, uint64_t value,
                    unsigned size, uint32_t flags)
 {
-    const CannoliRange *range = cannoli_io_find(mr, offset);
+    CannoliRange range = { .addr = 0 };
+    bool found = cannoli_io_find(mr, offset, &range);
     const char *region = mr->name ? mr->name : "";
     const char *device = name_of(mr->owner);
     size_t region_len = strlen(region), device_len = strlen(device);
     uint32_t n = 2 * 4 + 3 * 8 + 2 + region_len + 2 + device_len;
     uint8_t *p = cannoli_queue_event(CTR_EVENT_IO, n);
 
-    if (range && range->port) {
+    if (range.port) {
         flags |= CTR_IO_PORT;
     }
     cannoli_put32(&p, flags);
     cannoli_put32(&p, size);
-    cannoli_put64(&p, range ? range->addr + (offset - range->offset) : offset);
+    cannoli_put64(&p, found ? range.addr + (offset - range.offset) : offset);
     cannoli_put64(&p, offset);
     cannoli_put64(&p, value & MAKE_64BIT_MASK(0, size * 8));
     cannoli_put_str(&p, region, region_len);
@@ -236,8 +237,10 @@ void cannoli_devices_begin(void)
 {
     const uint32_t kinds = CTR_EVENTS_DMA | CTR_EVENTS_RAM | CTR_EVENTS_IO;
 
-    if (!begun && cannoli_ctl->events & kinds) {
+    if (cannoli_ctl->events & kinds) {
         cannoli_turns_begin();
+    }
+    if (!begun && cannoli_ctl->events & kinds) {
         cannoli_ram_begin();
         qatomic_store_release(&begun, true);
     }

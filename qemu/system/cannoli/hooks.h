@@ -16,9 +16,12 @@
 #define cannoli_machine_on()       false
 #define cannoli_refuse_mttcg(errp) false
 #else
-/* Is a machine recorded?  Then one host thread runs all vCPUs. */
+/* Is a machine recorded?  Then one host thread runs all vCPUs by default. */
 #define cannoli_machine_on() cannoli_on
-/* For accel's property thread=multi; sets errp and returns true if so. */
+/*
+ * For accel's property thread=multi: does the recorder expect an order of all
+ * vCPUs?  Then it sets errp.
+ */
 bool cannoli_refuse_mttcg(Error **errp);
 #endif
 
@@ -91,8 +94,18 @@ uint32_t cannoli_insn_at(uintptr_t ra);
                         : cannoli_insn_in(tb->cannoli, tb->icount - left); \
     }
 
+/*
+ * To the end of this scope a block is translated; other vCPUs wait meanwhile.
+ * The scope may also be left by longjmp.
+ */
+#define CANNOLI_TRANSLATION \
+    __attribute__((cleanup(cannoli_translated), \
+                   unused)) bool cannoli_translating = cannoli_translate();
+bool cannoli_translate(void);
+void cannoli_translated(bool *unused);
+
 /* The vCPU is removed. */
-#define cannoli_vcpu_end(cpu) cannoli_thread_end(cpu)
+void cannoli_vcpu_end(CPUState *cpu);
 
 #else /* CONFIG_CANNOLI */
 
@@ -114,6 +127,9 @@ uint32_t cannoli_insn_at(uintptr_t ra);
 
 #ifndef CANNOLI_DEFINE_INSN_AT
 #define CANNOLI_DEFINE_INSN_AT
+#endif
+#ifndef CANNOLI_TRANSLATION
+#define CANNOLI_TRANSLATION
 #endif
 
 #endif

@@ -7,11 +7,11 @@
  * A machine is recorded as one process whose threads are its vCPUs.  A vCPU is
  * attached when it runs first and detached when the machine ends.  With one
  * host thread for all vCPUs, which is the default of a recording, they run one
- * after the other, and what they do has one order.
+ * after the other, and what they do has one order; parallel.c is about others.
  */
 #include "qemu/osdep.h"
 #include "qemu/error-report.h"
-#include "qapi/error.h"
+#include "qemu/lockable.h"
 #include "cpu.h"
 #include "elf.h"
 #include "exec/cpu-common.h"
@@ -22,6 +22,7 @@
 #include "accel/tcg/cannoli/regs.h"
 #include "cannoli/jitter.h"
 #include "hooks.h"
+#include "memory.h"
 
 #if defined(TARGET_AARCH64)
 #define MACHINE EM_AARCH64
@@ -74,13 +75,11 @@ void cannoli_open_machine(void)
     }
 }
 
-bool cannoli_refuse_mttcg(Error **errp)
+/* It runs on no other thread than this one. */
+static bool is_at_rest(CPUState *cpu)
 {
-    if (cannoli_on) {
-        error_setg(errp, "vCPUs that run in parallel cannot be recorded; leave "
-                         "thread=multi out");
-    }
-    return cannoli_on;
+    return cpu_is_stopped(cpu) ||
+           (cannoli_parallel() ? cpu == current_cpu : current_cpu != NULL);
 }
 
 /*
@@ -98,7 +97,7 @@ static void end_machine(int status, void *pid)
     CPU_FOREACH (cpu) {
         const CannoliThread *t = cannoli_cpu(cpu)->thread;
 
-        if (t && (t->running || !(current_cpu || cpu_is_stopped(cpu)))) {
+        if (t && (t->running || !is_at_rest(cpu))) {
             return;
         }
     }
@@ -108,6 +107,21 @@ static void end_machine(int status, void *pid)
         }
         cannoli_process_end(cpu, status, false);
     }
+}
+
+static QemuMutex attaching;
+
+static void __attribute__((constructor)) init_lock(void)
+{
+    qemu_mutex_init(&attaching);
+}
+
+void cannoli_vcpu_end(CPUState *cpu)
+{
+    if (cannoli_cpu(cpu)->thread) {
+        cannoli_queue_enter(cpu);
+    }
+    cannoli_thread_end(cpu);
 }
 
 /* A vCPU runs for the first time. */
@@ -120,6 +134,7 @@ bool cannoli_attach_late(CPUState *cpu)
     }
     /* Definitions have addresses, not distances. */
     cpu->tcg_cflags &= ~CF_PCREL;
+    QEMU_LOCK_GUARD(&attaching);
     cannoli_devices_begin();
     if (!started) {
         cannoli_task_begin();

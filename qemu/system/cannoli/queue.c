@@ -6,7 +6,10 @@
  *
  * They happen on any thread, while a vCPU is in the middle of a block or does
  * not run.  An access of a device ends its block, so events are kept until the
- * vCPU is about to run the next one, and are in their place then.
+ * vCPU is about to run the next one, and are in their place then.  With vCPUs
+ * that run in parallel, what one of them has done is its own; what others do is
+ * recorded by the one that goes on first.  If that is not recorded itself (its
+ * gate is closed), neither are these events.
  */
 #include "qemu/osdep.h"
 #include "qemu/thread.h"
@@ -16,10 +19,11 @@
 typedef struct {
     uint32_t type, bytes;
     uint64_t time_ns;
+    const CannoliThread *thread; /* whose it is; NULL: of any */
 } Entry; /* its payload follows, padded to 8 bytes; type 0: it was dropped */
 
 static GByteArray *queue, *spare;
-static bool pending;
+static bool pending; /* for any thread */
 static QemuMutex lock;
 
 static void __attribute__((constructor)) init_lock(void)
@@ -42,9 +46,17 @@ void cannoli_queue_wake(void)
     }
 }
 
+/* The thread whose an event is that happens now; NULL: any thread's. */
+static CannoliThread *owner(void)
+{
+    bool owned = current_cpu && cannoli_turns_mine() && cannoli_parallel();
+
+    return owned ? cannoli_cpu(current_cpu)->thread : NULL;
+}
+
 uint8_t *cannoli_queue_event(uint32_t type, uint32_t n)
 {
-    Entry entry = { type, n, cannoli_now() };
+    Entry entry = { type, n, cannoli_now(), owner() };
     guint at;
 
     qemu_mutex_lock(&lock);
@@ -57,8 +69,15 @@ uint8_t *cannoli_queue_event(uint32_t type, uint32_t n)
 
 void cannoli_queue_end(void)
 {
+    CannoliThread *t = owner();
+
     qemu_mutex_unlock(&lock);
-    cannoli_queue_wake();
+    if (t) {
+        t->queued = true;
+        cannoli_stop_chain(current_cpu);
+    } else {
+        cannoli_queue_wake();
+    }
 }
 
 void cannoli_queue_drop(uint32_t type)
@@ -75,7 +94,23 @@ void cannoli_queue_drop(uint32_t type)
     qemu_mutex_unlock(&lock);
 }
 
-static GByteArray *take_queue(void)
+/* Put back what is another thread's. */
+static void put_back(GByteArray *taken, const CannoliThread *t)
+{
+    for (guint at = 0; at < taken->len;) {
+        Entry *entry = (void *)(taken->data + at);
+        uint32_t all = sizeof(*entry) + ROUND_UP(entry->bytes, 8);
+
+        if (entry->type && entry->thread && entry->thread != t) {
+            queue = queue ? queue : g_byte_array_new();
+            g_byte_array_append(queue, (void *)entry, all);
+            entry->type = 0;
+        }
+        at += all;
+    }
+}
+
+static GByteArray *take_queue(CannoliThread *t)
 {
     GByteArray *taken;
 
@@ -83,6 +118,10 @@ static GByteArray *take_queue(void)
     taken = queue;
     queue = spare;
     spare = NULL;
+    if (taken && cannoli_parallel()) {
+        put_back(taken, t);
+    }
+    t->queued = false;
     qatomic_set(&pending, false);
     qemu_mutex_unlock(&lock);
     return taken;
@@ -90,17 +129,19 @@ static GByteArray *take_queue(void)
 
 void cannoli_queue_enter(CPUState *cpu)
 {
+    CannoliThread *t = cannoli_cpu(cpu)->thread;
     GByteArray *taken;
     bool open;
 
-    if (likely(!qatomic_read(&pending) && !cannoli_ram_changed)) {
+    if (likely(!qatomic_read(&pending) && !t->queued &&
+               !qatomic_read(&cannoli_ram_changed))) {
         return;
     }
-    open = cannoli_cpu(cpu)->thread->gate.open;
-    if (cannoli_ram_changed && open) {
-        cannoli_ram_report(cpu);
+    open = t->gate.open;
+    if (qatomic_read(&cannoli_ram_changed) && open) {
+        cannoli_report_alone(cpu);
     }
-    taken = take_queue();
+    taken = take_queue(t);
     if (open) {
         for (guint at = 0; taken && at < taken->len;) {
             const Entry *entry = (void *)(taken->data + at);
@@ -120,6 +161,9 @@ void cannoli_queue_enter(CPUState *cpu)
     if (taken) {
         g_byte_array_set_size(taken, 0);
         qemu_mutex_lock(&lock);
+        if (spare) {
+            g_byte_array_unref(spare);
+        }
         spare = taken;
         qemu_mutex_unlock(&lock);
     }

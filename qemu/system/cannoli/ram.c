@@ -12,6 +12,7 @@
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
 #include "qemu/cutils.h"
+#include "qemu/lockable.h"
 #include "qemu/main-loop.h"
 #include "cpu.h"
 #include "exec/address-spaces.h"
@@ -21,6 +22,7 @@
 #define PIECE_PAGES (CANNOLI_PIECE / PAGE)
 
 /* Of CannoliRange: */
+static QemuMutex lock;   /* of mapped and devices */
 static GArray *mapped;   /* memory, ascending, as it is now */
 static GArray *reported; /* the same, as it was reported last */
 static GArray *devices;  /* what is no memory */
@@ -28,9 +30,14 @@ static bool anew;
 
 bool cannoli_ram_changed; /* it is not as it was reported */
 
+static void __attribute__((constructor)) init_lock(void)
+{
+    qemu_mutex_init(&lock);
+}
+
 static void changed(void)
 {
-    cannoli_ram_changed = cannoli_ctl->events & CTR_EVENTS_RAM;
+    qatomic_set(&cannoli_ram_changed, cannoli_ctl->events & CTR_EVENTS_RAM);
     cannoli_queue_wake();
 }
 
@@ -66,7 +73,10 @@ static void region_add(MemoryListener *listener, MemoryRegionSection *s)
         .port = s->fv->root == get_system_io(),
     };
 
-    g_array_insert_val(ranges, place_of(ranges, range.addr), range);
+    WITH_QEMU_LOCK_GUARD(&lock)
+    {
+        g_array_insert_val(ranges, place_of(ranges, range.addr), range);
+    }
     if (ranges == mapped) {
         changed();
     }
@@ -75,6 +85,7 @@ static void region_add(MemoryListener *listener, MemoryRegionSection *s)
 /* Returns false if it is not one of these. */
 static bool remove_range(GArray *ranges, const MemoryRegionSection *s)
 {
+    QEMU_LOCK_GUARD(&lock);
     for (guint i = 0; i < ranges->len; i++) {
         const CannoliRange *r = &g_array_index(ranges, CannoliRange, i);
 
@@ -116,27 +127,29 @@ void cannoli_ram_begin(void)
     bql_unlock();
 }
 
-static const CannoliRange *find_range(const GArray *ranges,
-                                      const MemoryRegion *mr, uint64_t offset)
+static bool find_range(const GArray *ranges, const MemoryRegion *mr,
+                       uint64_t offset, CannoliRange *to)
 {
+    QEMU_LOCK_GUARD(&lock);
     for (guint i = 0; i < ranges->len; i++) {
         const CannoliRange *r = &g_array_index(ranges, CannoliRange, i);
 
         if (r->mr == mr && offset - r->offset < r->size) {
-            return r;
+            *to = *r;
+            return true;
         }
     }
-    return NULL;
+    return false;
 }
 
-const CannoliRange *cannoli_ram_find(const MemoryRegion *mr, uint64_t offset)
+bool cannoli_ram_find(const MemoryRegion *mr, uint64_t offset, CannoliRange *to)
 {
-    return find_range(mapped, mr, offset);
+    return find_range(mapped, mr, offset, to);
 }
 
-const CannoliRange *cannoli_io_find(const MemoryRegion *mr, uint64_t offset)
+bool cannoli_io_find(const MemoryRegion *mr, uint64_t offset, CannoliRange *to)
 {
-    return find_range(devices, mr, offset);
+    return find_range(devices, mr, offset, to);
 }
 
 void cannoli_ram_anew(void)
@@ -316,7 +329,7 @@ void cannoli_ram_report(CPUState *cpu)
     Reporter t = { .cpu = cpu };
     GArray *was = reported;
 
-    cannoli_ram_changed = false;
+    qatomic_set(&cannoli_ram_changed, false);
     if (anew) {
         anew = false;
         g_array_set_size(was, 0);

@@ -11,6 +11,7 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
+#include "qemu/lockable.h"
 #include "qemu/main-loop.h"
 #include "cpu.h"
 #include "exec/address-spaces.h"
@@ -38,7 +39,11 @@ typedef struct CannoliTask {
 static CannoliTaskLayout layout;
 static bool known;
 
-/* The kernel is searched for again after a while, less and less often. */
+/*
+ * The kernel is searched for again after a while, less and less often, by one
+ * vCPU at a time.
+ */
+static QemuMutex searching;
 static uint64_t search_ns;
 static unsigned searches;
 #define SEARCHES  12
@@ -49,7 +54,7 @@ static uint32_t generation; /* how often memory was changed */
 
 const CannoliTaskLayout *cannoli_task_layout(void)
 {
-    return known ? &layout : NULL;
+    return qatomic_load_acquire(&known) ? &layout : NULL;
 }
 
 /*
@@ -94,15 +99,20 @@ static void translate_anew(CPUState *cpu, run_on_cpu_data data)
 }
 #endif
 
-static bool search(CPUState *cpu)
+static void __attribute__((constructor)) init_lock(void)
+{
+    qemu_mutex_init(&searching);
+}
+
+static void search_now(CPUState *cpu)
 {
     uint64_t now = cannoli_now();
 
     if (known || searches == SEARCHES || now < search_ns) {
-        return known;
+        return;
     }
-    known = cannoli_btf_find(&layout);
-    if (known) {
+    if (cannoli_btf_find(&layout)) {
+        qatomic_store_release(&known, true);
 #ifdef TARGET_X86_64
         async_safe_run_on_cpu(cpu, translate_anew, RUN_ON_CPU_NULL);
 #endif
@@ -114,7 +124,15 @@ static bool search(CPUState *cpu)
                     (MAX(PAUSE_NS, took * PAUSE_PER) << MIN(searches, 6));
         searches++;
     }
-    return known;
+}
+
+static bool search(CPUState *cpu)
+{
+    if (!qatomic_load_acquire(&known) && !qemu_mutex_trylock(&searching)) {
+        search_now(cpu);
+        qemu_mutex_unlock(&searching);
+    }
+    return qatomic_load_acquire(&known);
 }
 
 /* Where n bytes of kernel memory are; NULL: nowhere, or not in RAM. */
@@ -213,7 +231,9 @@ static void forget(CPUState *cpu, CannoliTask *t)
     t->task = t->base = 0;
     t->now = (CannoliTaskNow){ 0 };
     if (cpu == first_cpu) {
-        known = false;
+        QEMU_LOCK_GUARD(&searching);
+
+        qatomic_set(&known, false);
         searches = 0;
         search_ns = 0;
     }

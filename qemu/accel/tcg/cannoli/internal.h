@@ -122,6 +122,7 @@ typedef struct CannoliThread {
     struct CannoliPages *pages; /* system/cannoli/phys.c */
     struct CannoliTask *task;   /* system/cannoli/task.c */
     bool look_again;            /* and it may have another name */
+    bool queued;                /* system/cannoli/queue.c has events of it */
     bool requests;              /* its code does, see system/cannoli/guest.c */
     struct CannoliThread *next_spare;
 } CannoliThread;
@@ -384,7 +385,7 @@ void cannoli_epoch_forked(void);
 void cannoli_epoch_report(CannoliThread *t);
 /* The thread now runs code of another epoch than that of its buffer. */
 void cannoli_epoch_enter(CPUState *cpu);
-/* A block id that is not in use.  Under mmap_lock. */
+/* A block id that is not in use.  While a block is translated. */
 uint32_t cannoli_new_id(void);
 /* A block with a new id was defined; another epoch may be due. */
 void cannoli_epoch_defined(CPUState *cpu);

@@ -126,7 +126,7 @@ typedef struct InsnMark {
     uint8_t bytes[];
 } InsnMark;
 
-/* Under mmap_lock, as translation is. */
+/* Changed by one thread at a time, as translation is (pass.c). */
 static struct {
     InsnMark **slots; /* open addressing, a power of two */
     uint32_t size, used;

@@ -73,12 +73,17 @@ void cannoli_task_begin(void);
 void cannoli_task(CPUState *cpu);
 /* Flushes the TLB if it must be recorded anew (system/cannoli/phys.c). */
 void cannoli_pages_enter(CPUState *cpu);
-/* Whether devices wait for the vCPU; here they need not (turns.c). */
-void cannoli_turn_enter(CPUState *cpu);
-void cannoli_turn(CPUState *cpu);
+/*
+ * This thread's vCPU is in cpu_exec, or not; it is about to run a chain of
+ * blocks, or has left it: waits for devices that wait for it (turns.c).
+ */
+void cannoli_turn_executes(bool executes);
+void cannoli_turn(void);
 /* Records what was written to memory and what devices were accessed. */
 void cannoli_devices_begin(void);
 void cannoli_devices_left(void);
+/* If a block is being translated, it was left (parallel.c). */
+void cannoli_translation_left(void);
 void cannoli_queue_enter(CPUState *cpu);
 /* A helper wrote to memory while no block runs. */
 void cannoli_wrote_outside(CPUState *cpu, uint64_t addr, uint64_t size,

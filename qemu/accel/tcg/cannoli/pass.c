@@ -42,8 +42,9 @@
  *    path (regs-pass.c); what else changes them is found by comparing (regs.c)
  *    and goes into the side queue.
  *
- * Translation is serialised, by mmap_lock in user mode and by the one thread of
- * all vCPUs in system emulation, so the working state of the pass is static.
+ * Translation is serialised, by mmap_lock in user mode, in system emulation by
+ * the one thread of all vCPUs or by a lock (system/cannoli/parallel.c), so the
+ * working state of the pass is static.
  */
 #include "qemu/osdep.h"
 #include "qemu/error-report.h"

@@ -376,7 +376,7 @@ void cannoli_enter(CPUState *cpu, const TranslationBlock *tb)
     }
 #ifndef CONFIG_USER_ONLY
     cannoli_slice(cpu);
-    cannoli_turn_enter(cpu);
+    cannoli_turn();
     cannoli_queue_enter(cpu);
     if (cannoli_ctl->events & CTR_EVENTS_CTX) {
         cannoli_context(cpu);
@@ -450,7 +450,7 @@ void cannoli_leave(CPUState *cpu, const TranslationBlock *tb, int tb_exit)
             qatomic_set(&cpu->neg.icount_decr.u16.high, -1);
         }
 #ifndef CONFIG_USER_ONLY
-        cannoli_turn(cpu);
+        cannoli_turn();
 #endif
     }
 }

@@ -574,6 +574,9 @@ void cannoli_cpu_exit(CPUState *cpu)
         cannoli_regs_loop_exit(cpu);
         t->regs->outside = true;
     }
+#ifndef CONFIG_USER_ONLY
+    cannoli_turn_executes(false);
+#endif
 }
 
 /*
@@ -590,6 +593,7 @@ void cannoli_cpu_enter(CPUState *cpu)
     }
     t = cannoli_cpu(cpu)->thread;
 #ifndef CONFIG_USER_ONLY
+    cannoli_turn_executes(true);
     cannoli_slice(cpu);
 #endif
     was_open = t->gate.open;

@@ -259,6 +259,11 @@ void cannoli_loop_exit(CPUState *cpu)
     cannoli_gate_left(cpu, restart);
 #ifndef CONFIG_USER_ONLY
     cannoli_devices_left();
+    cannoli_translation_left();
+    if (cpu_in_exclusive_context(cpu)) {
+        /* cpu_exec_step_atomic returns without cannoli_cpu_exit. */
+        cannoli_turn_executes(false);
+    }
 #endif
     if (!t || !t->running) {
         return;
