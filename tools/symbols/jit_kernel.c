@@ -362,7 +362,7 @@ static void elf_segments(struct jit_kernel *k)
     Elf64_Ehdr e;
 
     memcpy(&e, k->p, sizeof(e));
-    for (unsigned i = 0; i < e.e_phnum && k->nr_segments < JIT_KERNEL_SEGMENTS; i++) {
+    for (unsigned i = 0; i < e.e_phnum && k->code.n < SLIDE_PIECES; i++) {
         Elf64_Phdr h;
         uint64_t at = e.e_phoff + (uint64_t)i * sizeof(h);
 
@@ -372,8 +372,8 @@ static void elf_segments(struct jit_kernel *k)
         memcpy(&h, k->p + at, sizeof(h));
         if (h.p_type == PT_LOAD && h.p_flags & PF_X && h.p_offset <= k->n &&
             h.p_filesz <= k->n - h.p_offset) {
-            k->segment[k->nr_segments++] =
-                (struct jit_segment){h.p_vaddr, k->p + h.p_offset, h.p_filesz};
+            k->code.v[k->code.n++] =
+                (struct slide_piece){h.p_vaddr, k->p + h.p_offset, h.p_filesz};
         }
     }
 }
@@ -385,7 +385,7 @@ bool jit_parse_kernel(struct jit_code *c, struct jit_kernel *k, const uint8_t *p
     struct tables t;
     uint64_t text;
 
-    *k = (struct jit_kernel){.p = p, .n = n};
+    *k = (struct jit_kernel){.p = p, .n = n, .code.addr_bits = 64};
     if (kernel_is_packed(p, n)) {
         k->own = kernel_unpack(p, n, &k->n, &why);
         k->p = k->own;
@@ -405,8 +405,8 @@ bool jit_parse_kernel(struct jit_code *c, struct jit_kernel *k, const uint8_t *p
     if (is_elf(k->p, k->n)) {
         elf_segments(k);
     } else if (t.start || text) {
-        k->segment[k->nr_segments++] =
-            (struct jit_segment){t.start ? t.start : text, k->p, k->n};
+        k->code.v[k->code.n++] =
+            (struct slide_piece){t.start ? t.start : text, k->p, k->n};
     }
     return true;
 }

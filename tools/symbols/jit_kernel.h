@@ -4,22 +4,13 @@
 #define TOOLS_JIT_KERNEL_H
 
 #include "symbols/jit.h"
-
-/* Code of an image, and the address that it is linked for. */
-struct jit_segment {
-    uint64_t vaddr;
-    const uint8_t *p;
-    size_t n;
-};
-
-#define JIT_KERNEL_SEGMENTS 8u
+#include "symbols/places_slide.h"
 
 struct jit_kernel {
     const uint8_t *p; /* the image, unpacked */
     size_t n;
     uint8_t *own; /* p, if it was packed */
-    struct jit_segment segment[JIT_KERNEL_SEGMENTS];
-    unsigned nr_segments;
+    struct slide_code code;
 };
 
 /* Whether these are the first bytes of a kernel's image. */

@@ -51,6 +51,9 @@ struct modset_options {
     /* Images or copies of /proc/kallsyms of machines' kernels. */
     const char *const *kallsyms;
     unsigned nr_kallsyms;
+    /* How far a machine's kernel runs above the addresses of its file; NULL: found by its
+     * code. */
+    const uint64_t *slide;
     /* Globs: only modules whose path or name matches get a file; 0: all. */
     const char *const *modules;
     unsigned nr_modules;
@@ -92,6 +95,7 @@ struct places;
  * file that only the trace names and that does not match is skipped with a remark.
  * A trace without mappings (recorded without `map', or a stream): the --elf files that
  * are not movable are at their own addresses in every process; movable ones are refused.
+ * Of a machine, where a file was moved to is found by its code.
  */
 int places_load(struct places **out, struct modset *s, struct ctr_trace *tr,
                 const char *path);

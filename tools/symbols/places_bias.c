@@ -86,8 +86,10 @@ bool places_each_bias(const struct places *p, const struct ctr_trace *tr,
         free(s.found);
         return !ret || s.stopped;
     }
-    if (!p->mappings) { /* only programs at their own addresses are known */
-        ret = add_bias(&s, PLACE_ANY_PROCESS, 0);
+    for (size_t i = 0; !ret && !p->mappings && i < p->ranges.n; i++) {
+        const struct range *r = &p->ranges.v[i];
+        ret =
+            &r->mod->pub == m ? add_bias(&s, PLACE_ANY_PROCESS, r->start - r->offset) : 0;
     }
     for (uint32_t i = 0; !ret && p->mappings && ctr_trace_process(tr, i); i++) {
         s.nr_found = 0;

@@ -248,6 +248,18 @@ static bool add_modules(struct loader *l, struct jit_process *j, const char *pat
     return ok;
 }
 
+static bool is_of_trace(const struct loader *l, const struct jit_kernel *k,
+                        uint64_t *slide)
+{
+    struct slide_fit fit;
+
+    if (!slide_find(l->tr, &k->code, slide)) {
+        return false;
+    }
+    fit = slide_fit(l->tr, &k->code, *slide);
+    return slide_fits(&fit) || l->opt->force;
+}
+
 /* Names by a kernel's image: of functions where the trace has them. */
 static bool parse_kernel(const struct loader *l, struct jit_code *c,
                          const struct jit_file *f)
@@ -257,7 +269,9 @@ static bool parse_kernel(const struct loader *l, struct jit_code *c,
     size_t n = 0;
     bool ok = jit_parse_kernel(c, &k, f->p, f->n);
 
-    if (ok && c->nr_functions && !kernel_slide(l->tr, &k, &slide)) {
+    if (l->opt->slide) {
+        slide = *l->opt->slide;
+    } else if (ok && c->nr_functions && !is_of_trace(l, &k, &slide)) {
         c->nr_bad = 0; /* says more than what is wrong in it */
         jit_bad(c, 0, "it is not the kernel of the trace");
         c->nr_functions = 0;
@@ -509,18 +523,45 @@ int places_jit_load(struct places *p, const struct ctr_trace *tr)
 
 /* --------------------------------------------------------- a machine's kernel */
 
-static bool add_range(struct places *p, struct mod *m)
+/* Adds the functions of a module, but where a file is: that knows more. */
+static bool add_range(struct places *p, struct mod *m, const struct range *files,
+                      size_t n)
 {
     const struct sym_function *v;
-    size_t n = symfile_functions(m->pub.file, &v);
+    size_t nr = symfile_functions(m->pub.file, &v);
     struct range r = {.mod = m, .fixed = true};
+    bool ok = true;
 
-    if (!n) {
+    if (!nr) {
         return true;
     }
-    r.start = r.offset = v[0].addr;
-    r.end = v[n - 1].end;
-    return ranges_add(&p->ranges, &r);
+    r.start = v[0].addr;
+    for (size_t i = 0; ok && i < n; i++) {
+        r.offset = r.start;
+        r.end = files[i].start < v[nr - 1].end ? files[i].start : v[nr - 1].end;
+        ok = r.end <= r.start || ranges_add(&p->ranges, &r);
+        r.start = files[i].end > r.start ? files[i].end : r.start;
+    }
+    r.offset = r.start;
+    r.end = v[nr - 1].end;
+    return ok && (r.end <= r.start || ranges_add(&p->ranges, &r));
+}
+
+static bool add_kernel_ranges(struct places *p)
+{
+    const struct jit_process *j = p->jit;
+    size_t n = ranges_sort(&p->ranges);
+    struct range *files = calloc(n + 1, sizeof(*files));
+    bool ok = files != NULL;
+
+    if (ok && n) {
+        memcpy(files, p->ranges.v, n * sizeof(*files));
+    }
+    for (uint32_t i = 0; ok && i < j->nr_mods; i++) {
+        ok = add_range(p, j->mods[i], files, n);
+    }
+    free(files);
+    return ok;
 }
 
 int places_kallsyms_load(struct places *p, struct ctr_trace *tr)
@@ -545,10 +586,7 @@ int places_kallsyms_load(struct places *p, struct ctr_trace *tr)
     for (unsigned i = 0; !status && i < opt->nr_kallsyms; i++) {
         status = try_file(&l, j, opt->kallsyms[i], false);
     }
-    for (uint32_t i = 0; !status && i < j->nr_mods; i++) {
-        status = add_range(p, j->mods[i]) ? TOOL_OK : no_memory(&l);
-    }
-    return status;
+    return status || add_kernel_ranges(p) ? status : no_memory(&l);
 }
 
 /* ------------------------------------------------------- when they are needed */

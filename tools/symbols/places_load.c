@@ -202,48 +202,18 @@ static const char *why_unmapped(const struct ctr_trace *tr)
                : "names need a file, not a stream";
 }
 
-/* No mappings: only programs that are not movable have known addresses. */
 static int load_fixed(struct places *p, struct ctr_trace *tr)
 {
-    struct modset *s = p->set;
+    const struct modset_options *opt = &p->set->opt;
+    int status = places_fixed_load(p, tr, why_unmapped(tr));
     bool rejected;
-    int status;
 
-    p->files = calloc(s->opt.nr_elfs + 1, sizeof(*p->files));
-    if (!p->files) {
-        return no_memory(p);
-    }
-    for (unsigned i = 0; i < s->opt.nr_elfs; i++) {
-        struct elf_arg *e = &s->elfs[i];
-        const struct sym_code *code;
-        uint32_t n = symfile_code(e->file, &code);
-        if (e->info.movable) {
-            tool_error(s->opt.prog,
-                       "%s: can be loaded anywhere, and %s does not say where (%s)",
-                       e->path, p->target.path, why_unmapped(tr));
-            return TOOL_FAILED;
-        }
-        if (modset_resolve_elf(s, e)) {
-            return TOOL_FAILED;
-        }
-        p->files[p->nr_files++] = (struct mapped_file){.path = e->path,
-                                                       .mod = e->mod,
-                                                       .start = n ? code[0].addr : 0,
-                                                       .end = n ? code[n - 1].end : 0};
-        for (uint32_t k = 0; k < n; k++) {
-            struct range r = {code[k].addr, code[k].end, e->mod, code[k].addr, true};
-            if (!ranges_add(&p->ranges, &r)) {
-                return no_memory(p);
-            }
-        }
-    }
-    status = places_kallsyms_load(p, tr);
+    status = status ? status : places_kallsyms_load(p, tr);
     if (status) {
         return status;
     }
-    if (!s->opt.nr_elfs && !s->opt.nr_kallsyms && !s->opt.quiet &&
-        !s->opt.unmapped_quiet) {
-        tool_error(s->opt.prog,
+    if (!opt->nr_elfs && !opt->nr_kallsyms && !opt->quiet && !opt->unmapped_quiet) {
+        tool_error(opt->prog,
                    "%s: %s: which programs and libraries ran is not known (--elf)",
                    p->target.path, why_unmapped(tr));
     }
@@ -282,6 +252,9 @@ static int new_places(struct places **out, struct modset *s, struct ctr_trace *t
     }
     if (!p->mappings && s->opt.nr_perf_maps && !s->opt.quiet) {
         tool_error(s->opt.prog, "%s: %s, which --perf-map needs", path, why_unmapped(tr));
+    }
+    if (s->opt.slide && !info.machine && !s->opt.quiet) {
+        tool_error(s->opt.prog, "--slide: %s is not the trace of a machine", path);
     }
     return TOOL_OK;
 }

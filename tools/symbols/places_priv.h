@@ -121,6 +121,8 @@ struct ranges {
 struct range range_of_mapping(const struct ctr_mapping *m, struct mod *mod);
 /* Returns false when there is no memory. */
 bool ranges_add(struct ranges *r, const struct range *new);
+/* By address, each once; returns their number. */
+size_t ranges_sort(struct ranges *r);
 /* Call after the last range. */
 bool ranges_finish(struct ranges *r);
 void ranges_fini(struct ranges *r);
@@ -178,12 +180,6 @@ int places_jit_load(struct places *p, const struct ctr_trace *tr);
 /* The kernel of a machine, by the options: adds its ranges. */
 int places_kallsyms_load(struct places *p, struct ctr_trace *tr);
 
-/* --------------------------------------------------------- places_kernel.c */
-
-struct jit_kernel;
-/* What to add to the addresses of a kernel's image for those of the trace; false: the
- * trace is not of that kernel. */
-bool kernel_slide(struct ctr_trace *tr, const struct jit_kernel *k, uint64_t *slide);
 /* Adds the ranges of executable memory of no module; false: no memory. */
 bool places_jit_add_ranges(struct places *p, const struct ctr_mapping *m);
 /* As places_find, in generated code. */
@@ -199,6 +195,11 @@ bool places_jit_wanted(const struct places *p, uint32_t process,
 bool jit_place(const struct mod *m, uint64_t pc, struct place *out);
 /* As symfile_bytes. */
 const uint8_t *jit_bytes(const struct mod *m, uint64_t vaddr, size_t *n);
+
+/* ----------------------------------------------------------- places_fixed.c */
+
+/* Adds the --elf files of a trace without mappings, and their ranges; why it has none. */
+int places_fixed_load(struct places *p, struct ctr_trace *tr, const char *why_unmapped);
 
 /* ------------------------------------------------------------ places_lazy.c */
 

@@ -24,8 +24,7 @@ static int by_start(const void *a, const void *b)
     return c ? c : compare_numbers(x->offset, y->offset);
 }
 
-/* Sorts the ranges and removes duplicates. */
-static void unique(struct ranges *r)
+size_t ranges_sort(struct ranges *r)
 {
     size_t n = 0;
 
@@ -37,7 +36,7 @@ static void unique(struct ranges *r)
             r->v[n++] = r->v[i];
         }
     }
-    r->n = n;
+    return r->n = n;
 }
 
 struct range range_of_mapping(const struct ctr_mapping *m, struct mod *mod)
@@ -49,7 +48,7 @@ struct range range_of_mapping(const struct ctr_mapping *m, struct mod *mod)
 bool ranges_add(struct ranges *r, const struct range *new)
 {
     if (r->n == r->cap) {
-        unique(r);
+        ranges_sort(r);
         if (r->n >= r->cap / 2) {
             size_t cap = 2 * r->cap + 64;
             struct range *v = realloc(r->v, cap * sizeof(*v));
@@ -138,7 +137,7 @@ bool ranges_finish(struct ranges *r)
     uint32_t used = 0;
     bool ok = false;
 
-    unique(r);
+    ranges_sort(r);
     if (r->n > UINT32_MAX / (2 * RANGES_MAX + 2)) {
         return false;
     }

@@ -29,6 +29,18 @@ static bool add_pair(struct tool_words *w, const char *arg)
     return true;
 }
 
+/* A number, which may be negative. */
+static bool parse_slide(const char *arg, uint64_t *slide)
+{
+    const bool negative = *arg == '-';
+
+    if (!tool_parse_u64(arg + negative, slide)) {
+        return false;
+    }
+    *slide = negative ? -*slide : *slide;
+    return true;
+}
+
 enum tool_parsed sym_options_parse(struct sym_options *o, int key, const char *arg)
 {
     bool ok = true;
@@ -58,6 +70,10 @@ enum tool_parsed sym_options_parse(struct sym_options *o, int key, const char *a
         break;
     case SYM_OPT_KALLSYMS:
         ok = *arg && tool_words_add(&o->kallsyms, arg);
+        break;
+    case SYM_OPT_SLIDE:
+        ok = parse_slide(arg, &o->slide);
+        o->has_slide = true;
         break;
     case SYM_OPT_DEBUGINFOD:
         o->debuginfod = true;
@@ -101,6 +117,7 @@ int sym_options_finish(const struct sym_options *o, const char *prog,
     out->nr_perf_maps = o->perf_maps.n;
     out->kallsyms = o->kallsyms.v;
     out->nr_kallsyms = o->kallsyms.n;
+    out->slide = o->has_slide ? &o->slide : NULL;
     return check_readable(&o->perf_maps, prog) && check_readable(&o->kallsyms, prog)
                ? TOOL_OK
                : TOOL_FAILED;

@@ -19,6 +19,7 @@ enum {
     SYM_OPT_PERF_MAP,
     SYM_OPT_DEBUGINFOD,
     SYM_OPT_KALLSYMS,
+    SYM_OPT_SLIDE,
 };
 
 /* Rows of a table of struct tool_option; SYM_OPTIONS_FILES for tools that show no source
@@ -36,6 +37,7 @@ enum {
          "name code made at run time by a perf map or jitdump; may be repeated"},        \
         {SYM_OPT_KALLSYMS, "kallsyms", "FILE",                                           \
          "name a machine's kernel by its image or /proc/kallsyms"},                      \
+        {SYM_OPT_SLIDE, "slide", "N", "add N to the addresses of a machine's kernel"},   \
         {SYM_OPT_FORCE, "force", NULL, "use files even if their build id differs"}
 #define SYM_OPTIONS                                                                      \
     SYM_OPTIONS_FILES, {SYM_OPT_SUBSTITUTE_PATH, "substitute-path", "FROM=TO",           \
@@ -46,7 +48,8 @@ struct sym_options {
     struct tool_words elfs, debug_dirs, perf_maps, kallsyms;
     struct tool_words substitute; /* FROM and TO, one after the other */
     const char *sysroot;
-    bool only_elf, force, debuginfod;
+    uint64_t slide;
+    bool only_elf, force, debuginfod, has_slide;
 };
 
 enum tool_parsed sym_options_parse(struct sym_options *o, int key, const char *arg);

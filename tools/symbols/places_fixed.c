@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The --elf files of a trace without mappings: at the addresses that they are linked for, or
+ * of a machine where they have been moved to.
+ */
+#include "places_priv.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "common/options.h"
+#include "places_slide.h"
+
+static int no_memory(const struct places *p)
+{
+    tool_error(p->set->opt.prog, "%s: no memory", p->target.path);
+    return TOOL_FAILED;
+}
+
+static void code_of(const struct elf_arg *e, struct slide_code *c)
+{
+    const struct sym_code *v;
+    uint32_t n = symfile_code(e->file, &v);
+
+    c->n = 0;
+    c->addr_bits = e->info.addr_bits;
+    for (uint32_t i = 0; i < n && c->n < SLIDE_PIECES; i++) {
+        size_t bytes;
+        const uint8_t *p = symfile_bytes(e->file, v[i].addr, &bytes);
+        if (p) {
+            bytes = bytes < v[i].end - v[i].addr ? bytes : v[i].end - v[i].addr;
+            c->v[c->n++] = (struct slide_piece){v[i].addr, p, bytes};
+        }
+    }
+}
+
+static int cannot_move(const struct places *p, const struct elf_arg *e, const char *why)
+{
+    tool_error(p->set->opt.prog,
+               "%s: can be loaded anywhere, and %s does not say where (%s)", e->path,
+               p->target.path, why);
+    return TOOL_FAILED;
+}
+
+/*
+ * Where a machine runs the file.  *moves: it may have been moved, and its code may change
+ * while it runs: it is not compared any more.
+ */
+static int find_slide(const struct places *p, struct ctr_trace *tr,
+                      const struct elf_arg *e, uint64_t *slide, bool *moves)
+{
+    const struct modset_options *opt = &p->set->opt;
+    struct slide_code code;
+    struct slide_fit fit;
+    bool found;
+
+    code_of(e, &code);
+    *moves = e->info.movable || slide_in_upper_half(&code);
+    if (opt->slide && *moves) {
+        *slide = *opt->slide;
+        return TOOL_OK;
+    }
+    found = slide_find(tr, &code, slide);
+    *slide = found ? *slide : 0;
+    *moves |= *slide != 0;
+    if (!found && e->info.movable && !opt->force) {
+        return cannot_move(p, e, "hardly any of its code ran; --slide");
+    }
+    fit = slide_fit(tr, &code, *slide);
+    if (*moves && !slide_fits(&fit) && !opt->force) {
+        tool_error(opt->prog,
+                   "%s: not the file that ran in %s: its code differs in %" PRIu64
+                   " of %" PRIu64 " blocks; --force uses it anyway",
+                   e->path, p->target.path, fit.differ, fit.same + fit.differ);
+        return TOOL_FAILED;
+    }
+    return TOOL_OK;
+}
+
+static int add_elf(struct places *p, struct elf_arg *e, uint64_t slide)
+{
+    const struct sym_code *code;
+    uint32_t n = symfile_code(e->file, &code);
+
+    p->files[p->nr_files++] =
+        (struct mapped_file){.path = e->path,
+                             .mod = e->mod,
+                             .start = n ? code[0].addr + slide : 0,
+                             .end = n ? code[n - 1].end + slide : 0};
+    for (uint32_t k = 0; k < n; k++) {
+        struct range r = {code[k].addr + slide, code[k].end + slide, e->mod, code[k].addr,
+                          true};
+        if (!ranges_add(&p->ranges, &r)) {
+            return no_memory(p);
+        }
+    }
+    return TOOL_OK;
+}
+
+int places_fixed_load(struct places *p, struct ctr_trace *tr, const char *why_unmapped)
+{
+    struct modset *s = p->set;
+    struct ctr_info info;
+    int status = TOOL_OK;
+
+    ctr_trace_info(tr, &info);
+    p->files = calloc(s->opt.nr_elfs + 1, sizeof(*p->files));
+    if (!p->files) {
+        return no_memory(p);
+    }
+    for (unsigned i = 0; !status && i < s->opt.nr_elfs; i++) {
+        struct elf_arg *e = &s->elfs[i];
+        uint64_t slide = 0;
+        bool moves = false;
+
+        if (info.machine) {
+            status = find_slide(p, tr, e, &slide, &moves);
+        } else if (e->info.movable) {
+            status = cannot_move(p, e, why_unmapped);
+        }
+        status = status ? status : modset_resolve_elf(s, e);
+        if (!status) {
+            e->mod->trusted |= moves;
+            status = add_elf(p, e, slide);
+        }
+    }
+    return status;
+}

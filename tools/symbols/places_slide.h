@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/* Where code of a machine runs that a file was linked for: what to add to its addresses. */
+#ifndef TOOLS_PLACES_SLIDE_H
+#define TOOLS_PLACES_SLIDE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ctr.h"
+
+/* Code of a file, and the address that it is linked for. */
+struct slide_piece {
+    uint64_t vaddr;
+    const uint8_t *p;
+    size_t n;
+};
+
+#define SLIDE_PIECES 64u /* of a file; more are not searched */
+
+struct slide_code {
+    struct slide_piece v[SLIDE_PIECES];
+    unsigned n;
+    uint8_t addr_bits;
+};
+
+/* Whether it is linked for the upper half of the addresses, as kernels are. */
+bool slide_in_upper_half(const struct slide_code *c);
+
+/* The slide at which most blocks are; false: there are hardly any. */
+bool slide_find(struct ctr_trace *tr, const struct slide_code *c, uint64_t *slide);
+
+/* The blocks that ran where the file's code is with this slide, by how many of their bytes
+ * are the file's: most, or few. */
+struct slide_fit {
+    uint64_t same, differ;
+};
+struct slide_fit slide_fit(struct ctr_trace *tr, const struct slide_code *c,
+                           uint64_t slide);
+/* Whether that is the file that ran: of another build of a kernel, a third may be the same. */
+bool slide_fits(const struct slide_fit *f);
+
+#endif
