@@ -250,7 +250,7 @@
 #define CTR_EVENTS_DMA 0x4000u   /* RAM that was written other than by accesses, ... */
 #define CTR_EVENTS_RAM 0x8000u   /* ... and as it was at first, of machines only */
 #define CTR_EVENTS_IO 0x10000u   /* accesses to devices, of machines only */
-#define CTR_EVENTS_TASK 0x20000u /* which task of its Linux runs, of machines only */
+#define CTR_EVENTS_TASK 0x20000u /* tasks of its Linux, of machines only */
 #define CTR_EVENTS_ALL 0x3ffffu
 /* Those of machines only, and of programs only */
 #define CTR_EVENTS_MACHINE                                                               \
@@ -446,6 +446,16 @@ enum ctr_event_type {
      * pid 0 is the idle task of the processor.  Before the first event it is not known.
      */
     CTR_EVENT_TASK = 20,
+    /*
+     * A process of the machine's Linux has code of a file in its memory, from here on, or
+     * no longer:
+     *   u32 tgid (of the process), u32 flags (CTR_AREA_*), u64 start, u64 end (the first
+     *   address after it), u64 offset (of start, in the file), str path (in the guest)
+     * start = end: there is no area, only CTR_AREA_ANEW.  It is noticed when the process
+     * returns to user code.  What a process has is recorded when it is met first, and again
+     * in each set of buffers, so that what remains of a ring knows it.
+     */
+    CTR_EVENT_AREA = 21,
 };
 
 #define CTR_MARK_OUTSIDE 1u /* cannoli-ctl mark */
@@ -457,6 +467,8 @@ enum ctr_event_type {
 #define CTR_GATE_COUNT 5u   /* so many instructions were executed */
 #define CTR_GATE_START 6u   /* the thread began like this */
 #define CTR_GATE_TASK 7u    /* a task or address space of a machine that is not chosen */
+#define CTR_AREA_ANEW 1u    /* all earlier ones of this process are gone */
+#define CTR_AREA_REMOVED 2u /* this one is gone */
 #define CTR_LABEL_SET 1u
 #define CTR_LABEL_REMOVE 2u
 

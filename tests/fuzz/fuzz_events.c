@@ -221,6 +221,15 @@ static void random_event(uint64_t *rng, struct evenc *e, unsigned i)
         put_u64(&p, page);
         put_str(&p, "kworker/0:0", random_below(rng, 12));
         break;
+    case 17:
+        type = CTR_EVENT_AREA;
+        put_u32(&p, random_below(rng, 9));
+        put_u32(&p, random_below(rng, 3));
+        put_u64(&p, page);
+        put_u64(&p, page + 4096 * (1 + random_below(rng, 9)));
+        put_u64(&p, page * random_below(rng, 9));
+        put_str(&p, "/lib/libc.so.6", random_below(rng, 15));
+        break;
     case 11:
         type = CTR_EVENT_SLICE;
         put_u64(&p, random_below(rng, 99));

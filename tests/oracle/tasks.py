@@ -99,8 +99,9 @@ def states_of(tools, trace, first):
     states = collections.defaultdict(list)
     for line in common.dump_lines(tools, trace, "--events", "task"):
         o = json.loads(line)
-        states[o["tid"] - first].append(
-            State(o["ordinal"], *task_of(o), o.get("address")))
+        if o["kind"] == "task":
+            states[o["tid"] - first].append(
+                State(o["ordinal"], *task_of(o), o.get("address")))
     return states
 
 

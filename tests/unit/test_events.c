@@ -195,6 +195,17 @@ static void random_payload(struct payload *p, uint32_t type)
         put_str(p, "kworker/u16:24-e", known ? below(16) : 0);
         break;
     }
+    case CTR_EVENT_AREA: {
+        const uint64_t start = number() >> 1, end = start + 1 + below(1 << 20);
+        const uint32_t flags = below(3);
+        put_u32(p, (uint32_t)number());
+        put_u32(p, flags);
+        put_u64(p, flags == CTR_AREA_ANEW ? 0 : start);
+        put_u64(p, flags == CTR_AREA_ANEW ? 0 : end);
+        put_u64(p, flags == CTR_AREA_ANEW ? 0 : number());
+        put_str(p, "/lib/libc.so.6", flags == CTR_AREA_ANEW ? 0 : below(15));
+        break;
+    }
     case CTR_EVENT_CONTEXT:
         for (unsigned i = 0; i < 3; i++) {
             put_u64(p, number());
@@ -262,7 +273,7 @@ static int read_all(const struct buf *column, uint32_t count, uint32_t flags,
     return ret ? ret : n;
 }
 
-#define LAST_TYPE CTR_EVENT_TASK
+#define LAST_TYPE CTR_EVENT_AREA
 
 enum { MANY = 3000 };
 struct event {
@@ -317,6 +328,7 @@ static void test_roundtrip(void **unused)
                      : e[i].type == CTR_EVENT_DMA       ? CTR_CHUNK_DMA
                      : e[i].type == CTR_EVENT_IO        ? CTR_CHUNK_IO
                      : e[i].type == CTR_EVENT_TASK      ? CTR_CHUNK_TASKS
+                     : e[i].type == CTR_EVENT_AREA      ? CTR_CHUNK_AREAS
                      : e[i].type >= CTR_EVENT_INTERRUPT ? CTR_CHUNK_INTERRUPTS
                      : e[i].type >= CTR_EVENT_MARK      ? CTR_CHUNK_MARKS
                                                         : CTR_CHUNK_SYSTEM;
@@ -952,6 +964,53 @@ static void test_parse_task(void **unused)
     refused_sizes(e.type, &p);
 }
 
+static void put_area(struct payload *p, uint32_t flags, uint64_t start, uint64_t end,
+                     uint64_t offset, const char *path)
+{
+    p->n = 0;
+    put_u32(p, 125);
+    put_u32(p, flags);
+    put_u64(p, start);
+    put_u64(p, end);
+    put_u64(p, offset);
+    put_str(p, path, strlen(path));
+}
+
+static void test_parse_area(void **unused)
+{
+    (void)unused;
+    struct payload p;
+    struct ctr_os_event e = {.type = CTR_EVENT_AREA, .payload = p.p};
+    struct ctr_task t;
+    struct ctr_area a;
+    put_area(&p, 0, 0x401000, 0x585000, 0x1000, "/bin/busybox");
+    assert_int_equal(ctr_parse_area(&e, &a), 0);
+    assert_int_equal(a.tgid, 125);
+    assert_int_equal(a.flags, 0);
+    assert_int_equal(a.start, 0x401000);
+    assert_int_equal(a.end, 0x585000);
+    assert_int_equal(a.offset, 0x1000);
+    assert_int_equal(a.path.n, 12);
+    assert_memory_equal(a.path.p, "/bin/busybox", 12);
+    assert_int_equal(ctr_parse_task(&e, &t), -CTR_E_INVAL);
+    refused_sizes(e.type, &p);
+    refused_u32(e.type, &p, 4, 0, CTR_AREA_REMOVED);
+    put64(p.p + 16, 0x400fff); /* it ends before it begins */
+    assert_non_null(payload_check(e.type, p.p, p.n));
+    put64(p.p + 16, 0x401000);
+    assert_non_null(payload_check(e.type, p.p, p.n));
+
+    put_area(&p, CTR_AREA_ANEW, 0, 0, 0, "");
+    assert_int_equal(ctr_parse_area(&e, &a), 0);
+    assert_int_equal(a.flags, CTR_AREA_ANEW);
+    refused_sizes(e.type, &p);
+    refused_u32(e.type, &p, 4, CTR_AREA_ANEW, CTR_AREA_ANEW);
+    put_area(&p, CTR_AREA_ANEW, 0, 0, 0x1000, "");
+    assert_non_null(payload_check(e.type, p.p, p.n));
+    put_area(&p, CTR_AREA_ANEW, 0, 0, 0, "/");
+    assert_non_null(payload_check(e.type, p.p, p.n));
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -960,6 +1019,7 @@ int main(void)
         cmocka_unit_test(test_args),         cmocka_unit_test(test_parse),
         cmocka_unit_test(test_parse_own),    cmocka_unit_test(test_parse_machine),
         cmocka_unit_test(test_parse_memory), cmocka_unit_test(test_parse_task),
+        cmocka_unit_test(test_parse_area),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

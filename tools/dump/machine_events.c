@@ -190,6 +190,38 @@ static bool print_task(struct os_printer *p, const struct ctr_os_event *e,
            textbuf_printf(b, " +++\n");
 }
 
+static bool print_area(struct os_printer *p, const struct ctr_os_event *e,
+                       const struct ctr_area *a)
+{
+    struct textbuf *b = &p->out;
+    const char *op = a->flags & CTR_AREA_ANEW      ? "anew"
+                     : a->flags & CTR_AREA_REMOVED ? "removed"
+                                                   : "mapped";
+    bool ok = os_put_start(p, "area", e);
+
+    if (ok && p->opt->json) {
+        ok = textbuf_printf(b, ",\"of\":%u,\"op\":\"%s\"", a->tgid, op);
+        if (ok && a->start < a->end) {
+            ok = textbuf_printf(b,
+                                ",\"start\":\"0x%" PRIx64 "\",\"end\":\"0x%" PRIx64
+                                "\",\"offset\":\"0x%" PRIx64 "\",\"path\":",
+                                a->start, a->end, a->offset) &&
+                 textbuf_json_string(b, a->path.p, a->path.n);
+        }
+        return ok && textbuf_printf(b, "}\n");
+    }
+    if (a->start == a->end) {
+        return ok &&
+               textbuf_printf(b, "+++ process %u has no code of before +++\n", a->tgid);
+    }
+    return ok &&
+           textbuf_printf(b, "+++ process %u %s 0x%" PRIx64 "-0x%" PRIx64 " ", a->tgid,
+                          a->flags & CTR_AREA_REMOVED ? "has no more" : "has", a->start,
+                          a->end) &&
+           textbuf_printable(b, a->path.p, a->path.n) &&
+           textbuf_printf(b, " +0x%" PRIx64 " +++\n", a->offset);
+}
+
 bool os_print_machine(struct os_printer *p, const struct ctr_os_event *e)
 {
     struct ctr_interrupt interrupt;
@@ -198,6 +230,7 @@ bool os_print_machine(struct os_printer *p, const struct ctr_os_event *e)
     struct ctr_slice slice;
     struct ctr_power power;
     struct ctr_task task;
+    struct ctr_area area;
 
     switch (e->type) {
     case CTR_EVENT_INTERRUPT:
@@ -213,6 +246,8 @@ bool os_print_machine(struct os_printer *p, const struct ctr_os_event *e)
         return ctr_parse_power(e, &power) != 0 || print_power(p, e, &power);
     case CTR_EVENT_TASK:
         return ctr_parse_task(e, &task) != 0 || print_task(p, e, &task);
+    case CTR_EVENT_AREA:
+        return ctr_parse_area(e, &area) != 0 || print_area(p, e, &area);
     default:
         return true; /* of a later version */
     }

@@ -517,6 +517,7 @@ bool os_print_event(struct os_printer *p, const struct ctr_os_event *e)
     case CTR_EVENT_SLICE:
     case CTR_EVENT_POWER:
     case CTR_EVENT_TASK:
+    case CTR_EVENT_AREA:
         return os_print_machine(p, e);
     case CTR_EVENT_RAM:
     case CTR_EVENT_DMA:

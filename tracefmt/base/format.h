@@ -31,10 +31,11 @@
 #define FILE_INCOMPAT_POWER 0x10u  /* POWER events */
 #define FILE_INCOMPAT_MEMORY 0x20u /* RAM, DMA, IO events */
 #define FILE_INCOMPAT_TASK 0x40u   /* TASK events */
+#define FILE_INCOMPAT_AREA 0x80u   /* AREA events */
 #define FILE_INCOMPAT_KNOWN                                                              \
     (FILE_INCOMPAT_ARGS | FILE_INCOMPAT_MACHINE | FILE_INCOMPAT_ORDER |                  \
      FILE_INCOMPAT_PHYS | FILE_INCOMPAT_POWER | FILE_INCOMPAT_MEMORY |                   \
-     FILE_INCOMPAT_TASK)
+     FILE_INCOMPAT_TASK | FILE_INCOMPAT_AREA)
 #define FILE_OFF_COMPAT 24u
 #define FILE_COMPAT_PAGE_0 0x1u /* PART's pages: page 0 is listed where it was touched */
 #define FILE_OFF_ZERO 28u
@@ -172,11 +173,12 @@ enum {
 #define CHUNK_F_DMA 0x4000u       /* has CTR_EVENT_DMA */
 #define CHUNK_F_IO 0x8000u        /* has CTR_EVENT_IO */
 #define CHUNK_F_TASKS 0x10000u    /* has CTR_EVENT_TASK */
+#define CHUNK_F_AREAS 0x20000u    /* has CTR_EVENT_AREA */
 #define CHUNK_F_FIRST 0x800u      /* no chunk that was begun before it ended after that */
 #define CHUNK_F_EVENTS                                                                   \
     (CHUNK_F_MAPS | CHUNK_F_THREADS | CHUNK_F_SYSTEM | CHUNK_F_MARKS |                   \
      CHUNK_F_INTERRUPTS | CHUNK_F_CONTEXTS | CHUNK_F_SLICES | CHUNK_F_POWER |            \
-     CHUNK_F_RAM | CHUNK_F_DMA | CHUNK_F_IO | CHUNK_F_TASKS)
+     CHUNK_F_RAM | CHUNK_F_DMA | CHUNK_F_IO | CHUNK_F_TASKS | CHUNK_F_AREAS)
 #define CHUNK_F_HAS (CHUNK_F_RESUMES | CHUNK_F_EVENTS | CHUNK_F_GAP | CHUNK_F_FIRST)
 #define CHUNK_F_ALL (CHUNK_F_HAS | CHUNK_F_NEXT | CHUNK_F_BREAK)
 enum {

@@ -124,7 +124,7 @@ CTR_API void ctr_close(struct ctr_trace *tr);
 #define CTR_HAS_DMA 0x4000u   /* what wrote to RAM other than by accesses ... */
 #define CTR_HAS_RAM 0x8000u   /* ... and RAM as it was at first */
 #define CTR_HAS_IO 0x10000u   /* accesses to devices */
-#define CTR_HAS_TASK 0x20000u /* which task of its Linux a vCPU runs */
+#define CTR_HAS_TASK 0x20000u /* tasks of its Linux, and the files of their code */
 
 enum ctr_state {
     CTR_COMPLETE = 0,   /* finished by the recorder */
@@ -267,6 +267,7 @@ CTR_API const struct ctr_thread *ctr_trace_thread(const struct ctr_trace *tr, ui
 #define CTR_CHUNK_DMA 0x4000u       /* CTR_EVENT_DMA */
 #define CTR_CHUNK_IO 0x8000u        /* CTR_EVENT_IO */
 #define CTR_CHUNK_TASKS 0x10000u    /* CTR_EVENT_TASK */
+#define CTR_CHUNK_AREAS 0x20000u    /* CTR_EVENT_AREA */
 /* With CTR_HAS_ORDER: no chunk that was begun before it has anything later. */
 #define CTR_CHUNK_FIRST 0x800u
 
@@ -656,6 +657,13 @@ struct ctr_task {  /* CTR_EVENT_TASK */
     uint64_t task; /* virtual address of its task_struct; 0: it is not known which */
     struct ctr_str comm;
 };
+struct ctr_area {   /* CTR_EVENT_AREA */
+    uint32_t tgid;  /* of the process */
+    uint32_t flags; /* CTR_AREA_* */
+    uint64_t start, end;
+    uint64_t offset;     /* of start, in the file */
+    struct ctr_str path; /* in the guest */
+};
 
 /* Each returns 0, or -CTR_E_INVAL for an event of another type.  Payloads of a
  * trace were checked when they were read; results point into the payload. */
@@ -678,6 +686,7 @@ CTR_API int ctr_parse_ram(const struct ctr_os_event *e, struct ctr_ram *out);
 CTR_API int ctr_parse_dma(const struct ctr_os_event *e, struct ctr_dma *out);
 CTR_API int ctr_parse_io(const struct ctr_os_event *e, struct ctr_io *out);
 CTR_API int ctr_parse_task(const struct ctr_os_event *e, struct ctr_task *out);
+CTR_API int ctr_parse_area(const struct ctr_os_event *e, struct ctr_area *out);
 
 /* What an event says of where the run before it went, if that executed the last
  * instruction of its block. */
@@ -855,7 +864,7 @@ struct ctr_range {
 #define CTR_KIND_RAM 0x1000u  /* where a machine has RAM, and what it holds at first */
 #define CTR_KIND_DMA 0x2000u  /* what wrote to RAM other than by accesses */
 #define CTR_KIND_IO 0x4000u   /* accesses to devices */
-#define CTR_KIND_TASK 0x8000u /* which task a vCPU runs */
+#define CTR_KIND_TASK 0x8000u /* which task a vCPU runs, what processes have mapped */
 #define CTR_KIND_ALL 0xffffu
 /* All kinds of events between instructions. */
 #define CTR_KIND_BETWEEN                                                                 \

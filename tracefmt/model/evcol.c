@@ -110,7 +110,7 @@ static uint32_t chunk_flag(uint32_t type)
     case CTR_KIND_IO:
         return CHUNK_F_IO;
     case CTR_KIND_TASK:
-        return CHUNK_F_TASKS;
+        return type == CTR_EVENT_TASK ? CHUNK_F_TASKS : CHUNK_F_AREAS;
     default:
         return CHUNK_F_SYSTEM;
     }

@@ -130,6 +130,7 @@ static inline uint32_t event_kind(uint32_t type)
     case CTR_EVENT_IO:
         return CTR_KIND_IO;
     case CTR_EVENT_TASK:
+    case CTR_EVENT_AREA:
         return CTR_KIND_TASK;
     default:
         return CTR_KIND_SYS;

@@ -31,6 +31,7 @@ static const struct payload_kind kinds[] = {
     [CTR_EVENT_DMA] = {4, 1, 1, 0, {4, 4, 8, 8}},
     [CTR_EVENT_IO] = {5, 0, 2, 0, {4, 4, 8, 8, 8}},
     [CTR_EVENT_TASK] = {3, 0, 1, 0, {4, 4, 8}},
+    [CTR_EVENT_AREA] = {5, 0, 1, 0, {4, 4, 8, 8, 8}},
 };
 
 const struct payload_kind *payload_kind(uint32_t type)
@@ -90,6 +91,15 @@ static int known_task(const uint8_t *p)
     return le64(p + 8) ? le16(p + 16) < 16 : !le32(p) && !le32(p + 4) && !le16(p + 16);
 }
 
+static int known_area(const uint8_t *p)
+{
+    const uint32_t flags = le32(p + 4);
+    const uint64_t start = le64(p + 8), end = le64(p + 16);
+    return start == end
+               ? flags == CTR_AREA_ANEW && !start && !le64(p + 24) && !le16(p + 32)
+               : flags <= CTR_AREA_REMOVED && start < end;
+}
+
 /* Whether the numbers of a payload have known values. */
 static int known_kind(uint32_t type, const uint8_t *p)
 {
@@ -114,6 +124,8 @@ static int known_kind(uint32_t type, const uint8_t *p)
         return known_io(p);
     case CTR_EVENT_TASK:
         return known_task(p);
+    case CTR_EVENT_AREA:
+        return known_area(p);
     case CTR_EVENT_INTERRUPT:
         return le32(p + 40) < CTR_PRIVILEGES && le32(p + 44) < CTR_PRIVILEGES;
     case CTR_EVENT_INTRET:
@@ -446,6 +458,20 @@ int ctr_parse_task(const struct ctr_os_event *e, struct ctr_task *out)
     out->tgid = le32(e->payload + 4);
     out->task = le64(e->payload + 8);
     get_str(e->payload + 16, &out->comm);
+    return 0;
+}
+
+int ctr_parse_area(const struct ctr_os_event *e, struct ctr_area *out)
+{
+    if (not_it(e, CTR_EVENT_AREA)) {
+        return -CTR_E_INVAL;
+    }
+    out->tgid = le32(e->payload);
+    out->flags = le32(e->payload + 4);
+    out->start = le64(e->payload + 8);
+    out->end = le64(e->payload + 16);
+    out->offset = le64(e->payload + 24);
+    get_str(e->payload + 32, &out->path);
     return 0;
 }
 
