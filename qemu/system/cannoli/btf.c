@@ -198,6 +198,75 @@ static bool find_current(const Btf *b, int64_t *current)
 }
 #endif
 
+/* The offset of a member of the first type of that name that has it. */
+static bool find_field(const Btf *b, const char *type, const char *name,
+                       uint32_t *offset)
+{
+    for (uint32_t id = 1; id <= b->at->len; id++) {
+        const uint8_t *t = type_at(b, id);
+
+        if (kind_of(t) == KIND_STRUCT && !strcmp(name_of(b, t), type) &&
+            find_member(b, t, name, offset, 0)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What areas.c needs. */
+static bool find_areas(const Btf *b, CannoliAreaLayout *to)
+{
+    const struct {
+        const char *type, *name;
+        uint32_t *offset;
+    } fields[] = {
+        { "mm_struct", "exec_vm", &to->exec_vm },
+        { "mm_struct", "start_code", &to->start_code },
+        { "mm_struct", "start_stack", &to->start_stack },
+        { "mm_struct", "exe_file", &to->exe_file },
+        { "vm_area_struct", "vm_start", &to->vm_start },
+        { "vm_area_struct", "vm_end", &to->vm_end },
+        { "vm_area_struct", "vm_flags", &to->vm_flags },
+        { "vm_area_struct", "vm_pgoff", &to->vm_pgoff },
+        { "vm_area_struct", "vm_file", &to->vm_file },
+        { "dentry", "d_parent", &to->d_parent },
+        { "vfsmount", "mnt_root", &to->mnt_root },
+        { "mount", "mnt", &to->mount_mnt },
+        { "mount", "mnt_parent", &to->mnt_parent },
+        { "mount", "mnt_mountpoint", &to->mnt_mountpoint },
+    };
+    uint32_t f_path, mnt, dentry, d_name, name, tree, root;
+
+    for (int i = 0; i < ARRAY_SIZE(fields); i++) {
+        if (!find_field(b, fields[i].type, fields[i].name, fields[i].offset)) {
+            return false;
+        }
+    }
+    if (!find_field(b, "file", "f_path", &f_path) ||
+        !find_field(b, "path", "mnt", &mnt) ||
+        !find_field(b, "path", "dentry", &dentry) ||
+        !find_field(b, "dentry", "d_name", &d_name) ||
+        !find_field(b, "qstr", "name", &name)) {
+        return false;
+    }
+    to->f_mnt = f_path + mnt;
+    to->f_dentry = f_path + dentry;
+    to->d_name = d_name + name;
+    to->tree = find_field(b, "mm_struct", "mm_mt", &tree); /* Linux 6.1 */
+    if (!to->tree) {
+        return find_field(b, "mm_struct", "mmap", &to->areas) &&
+               find_field(b, "vm_area_struct", "vm_next", &to->vm_next);
+    }
+    return find_field(b, "maple_tree", "ma_root", &root) &&
+           find_field(b, "maple_range_64", "pivot", &to->range_pivot) &&
+           find_field(b, "maple_range_64", "slot", &to->range_slot) &&
+           find_field(b, "maple_arange_64", "pivot", &to->arange_pivot) &&
+           find_field(b, "maple_arange_64", "slot", &to->arange_slot) &&
+           to->range_slot - to->range_pivot < 256 &&
+           to->arange_slot - to->arange_pivot < 256 &&
+           (to->areas = tree + root, true);
+}
+
 static bool understand(Btf *b, CannoliTaskLayout *to)
 {
     const uint8_t *task;
@@ -206,6 +275,8 @@ static bool understand(Btf *b, CannoliTaskLayout *to)
         return false;
     }
     task = find_type(b, KIND_STRUCT, "task_struct");
+    to->has_areas =
+        find_member(b, task, "mm", &to->mm, 0) && find_areas(b, &to->area);
     return find_member(b, task, "pid", &to->pid, 0) &&
            find_member(b, task, "tgid", &to->tgid, 0) &&
            find_member(b, task, "comm", &to->comm, 0) &&

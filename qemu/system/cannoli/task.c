@@ -33,7 +33,9 @@ typedef struct CannoliTask {
     /* Where they are in QEMU's memory, as of `generation' of its layout: */
     uint32_t generation;
     uint64_t task, base;
-    const uint8_t *pid, *tgid, *comm, *current;
+    const uint8_t *pid, *tgid, *comm, *current, *mm;
+    uint64_t linear; /* virtual minus physical address of the task_struct */
+    bool returns;    /* it was in the kernel: it may have other areas now */
 } CannoliTask;
 
 static CannoliTaskLayout layout;
@@ -135,22 +137,33 @@ static bool search(CPUState *cpu)
     return qatomic_load_acquire(&known);
 }
 
-/* Where n bytes of kernel memory are; NULL: nowhere, or not in RAM. */
-static const uint8_t *host_of(CPUState *cpu, uint64_t addr, unsigned n)
+/* -1: nowhere. */
+static hwaddr phys_of(CPUState *cpu, uint64_t addr)
 {
-    MemTxAttrs attrs = MEMTXATTRS_UNSPECIFIED;
-    hwaddr page, at, len = n;
-    MemoryRegion *mr;
+    MemTxAttrs attrs;
+    hwaddr page =
+        cpu_get_phys_page_attrs_debug(cpu, addr & TARGET_PAGE_MASK, &attrs);
 
-    page = cpu_get_phys_page_attrs_debug(cpu, addr & TARGET_PAGE_MASK, &attrs);
-    if (page == -1) {
-        return NULL;
-    }
-    mr = address_space_translate(cpu->as, page | (addr & ~TARGET_PAGE_MASK),
-                                 &at, &len, false, attrs);
+    return page == -1 ? -1 : page | (addr & ~TARGET_PAGE_MASK);
+}
+
+const uint8_t *cannoli_ram_at(CPUState *cpu, uint64_t addr, unsigned n)
+{
+    hwaddr at, len = n;
+    MemoryRegion *mr = address_space_translate(cpu->as, addr, &at, &len, false,
+                                               MEMTXATTRS_UNSPECIFIED);
+
     return memory_region_is_ram(mr) && len == n
                ? (const uint8_t *)memory_region_get_ram_ptr(mr) + at
                : NULL;
+}
+
+/* Where n bytes of kernel memory are; NULL: nowhere, or not in RAM. */
+static const uint8_t *host_of(CPUState *cpu, uint64_t addr, unsigned n)
+{
+    hwaddr phys = phys_of(cpu, addr);
+
+    return phys == -1 ? NULL : cannoli_ram_at(cpu, phys, n);
 }
 
 /* `current'; 0: it is not known. */
@@ -180,6 +193,8 @@ static void read_task(CPUState *cpu, CannoliTask *t, uint64_t task)
         t->pid = host_of(cpu, task + layout.pid, 4);
         t->tgid = host_of(cpu, task + layout.tgid, 4);
         t->comm = host_of(cpu, task + layout.comm, CANNOLI_COMM_BYTES);
+        t->mm = layout.has_areas ? host_of(cpu, task + layout.mm, 8) : NULL;
+        t->linear = task - phys_of(cpu, task);
     }
     if (!t->pid || !t->tgid || !t->comm) {
         t->task = 0; /* as while the kernel uses the user's page table */
@@ -234,6 +249,7 @@ static void forget(CPUState *cpu, CannoliTask *t)
         QEMU_LOCK_GUARD(&searching);
 
         qatomic_set(&known, false);
+        cannoli_areas_forget();
         searches = 0;
         search_ns = 0;
     }
@@ -278,6 +294,7 @@ static CannoliTask *look(CPUState *cpu)
     if (task != t->task && base) {
         read_task(cpu, t, task);
     }
+    t->returns |= thread->look_again;
     thread->look_again = false;
     return t;
 }
@@ -287,10 +304,35 @@ const CannoliTaskNow *cannoli_task_now(CPUState *cpu)
     return &look(cpu)->now;
 }
 
+static bool is_in_user_code(CPUState *cpu)
+{
+#if defined(TARGET_AARCH64)
+    return arm_current_el(cpu_env(cpu)) == 0;
+#elif defined(TARGET_RISCV64)
+    return cpu_env(cpu)->priv == PRV_U && !cpu_env(cpu)->virt_enabled;
+#elif defined(TARGET_X86_64)
+    return (cpu_env(cpu)->hflags & HF_CPL_MASK) == 3;
+#else
+    return false;
+#endif
+}
+
 void cannoli_task(CPUState *cpu)
 {
-    if (CANNOLI_TASKS) {
-        put_if_new(cpu, look(cpu));
+    CannoliTask *t = CANNOLI_TASKS ? look(cpu) : NULL;
+    uint64_t mm;
+
+    if (!t) {
+        return;
+    }
+    put_if_new(cpu, t);
+    if (t->returns && t->task && t->mm && t->now.tgid &&
+        cannoli_cpu(cpu)->thread->gate.open && is_in_user_code(cpu)) {
+        t->returns = false;
+        mm = ldq_le_p(t->mm);
+        if (mm) {
+            cannoli_areas(cpu, t->now.tgid, mm, t->linear);
+        }
     }
 }
 

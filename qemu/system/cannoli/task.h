@@ -21,10 +21,24 @@
 #define CANNOLI_TASKS 0
 #endif
 
+/* Offsets in structures of a process's memory; see areas.c. */
+typedef struct {
+    bool tree;      /* areas are in a maple tree, not a list */
+    uint32_t areas; /* in mm_struct: its root, or the first one */
+    uint32_t exec_vm, start_code, start_stack, exe_file;
+    uint32_t range_pivot, range_slot, arange_pivot, arange_slot;
+    uint32_t vm_start, vm_end, vm_flags, vm_pgoff, vm_file, vm_next;
+    uint32_t f_mnt, f_dentry, d_parent, d_name; /* d_name: of the text */
+    uint32_t mnt_root, mount_mnt, mnt_parent, mnt_mountpoint;
+} CannoliAreaLayout;
+
 /* Of the kernel that runs, in bytes. */
 typedef struct {
     uint32_t pid, tgid, comm; /* offsets in task_struct */
     int64_t current; /* x86: where the variable is, from the base of GS */
+    bool has_areas;  /* the rest is known */
+    uint32_t mm;     /* in task_struct */
+    CannoliAreaLayout area;
 } CannoliTaskLayout;
 
 #define CANNOLI_COMM_BYTES 16
@@ -42,6 +56,17 @@ uint64_t cannoli_page_table(CPUState *cpu);
 
 /* NULL: it is not known. */
 const CannoliTaskLayout *cannoli_task_layout(void);
+
+/* n bytes of RAM at a physical address; NULL: that is not in RAM. */
+const uint8_t *cannoli_ram_at(CPUState *cpu, uint64_t addr, unsigned n);
+
+/*
+ * The vCPU is back in user code of a process: records which files it has as
+ * code now.  mm: of its task_struct; linear: the virtual minus the physical
+ * address of that.
+ */
+void cannoli_areas(CPUState *cpu, uint32_t tgid, uint64_t mm, uint64_t linear);
+void cannoli_areas_forget(void);
 
 /* Searches RAM for a kernel's type information (btf.c). */
 bool cannoli_btf_find(CannoliTaskLayout *to);
