@@ -7,42 +7,24 @@ sym=$BIN/tracesym
 need python3
 base=0xffff800080000000
 
-# elf FILE [TYPE [PATCHED [SHIFTED]]]: vmlinux of `image', of the type exec or dyn; every
-# PATCHED-th function has another instruction; functions from SHIFTED on are 64 bytes later.
+# elf FILE [TYPE [PATCHED [SHIFTED [COUNT]]]]: vmlinux of `image', of the type exec or dyn; every
+# PATCHED-th function has another instruction; functions from SHIFTED on are 64 bytes later; it
+# has the first COUNT of them.
 elf() {
-    python3 - "$base" "$@" <<'END' || exit 1
-import struct, sys
-base, name = int(sys.argv[1], 0), sys.argv[2]
-kind, patched, shifted = (sys.argv[3:] + ["exec", "0", "300"][len(sys.argv) - 3:])[:3]
+    python3 - "$SRC/tests/cli" "$base" "$1" "${2:-exec}" "${3:-0}" "${4:-300}" "${5:-300}" <<'END' || exit 1
+import sys
+sys.path.insert(0, sys.argv[1])
+import mkelf
+name, kind = sys.argv[3:5]
+base, patched, shifted, count = (int(word, 0) for word in [sys.argv[2], *sys.argv[5:]])
 image = open("image", "rb").read()
-functions = [bytearray(image[0x1000 + 64 * i:0x1040 + 64 * i]) for i in range(300)]
-for i, code in enumerate(functions):
-    if int(patched) and i % int(patched) == 0:
-        code[8:12] = b"\x1f\x20\x03\xd5"
-place = [64 * i + 64 * (i >= int(shifted)) for i in range(300)]
-text = bytearray(64 * 302)
-for at, code in zip(place, functions):
-    text[at:at + 64] = code
-names = b"\0" + b"".join(b"fn_%03u\0" % i for i in range(300))
-symbols = bytes(24) + b"".join(
-    struct.pack("<IBBHQQ", 1 + 7 * i, 0x12, 0, 1, base + 0x1000 + at, 32)
-    for i, at in enumerate(place))
-section_names = b"\0.text\0.symtab\0.strtab\0.shstrtab\0"
-offset, parts, sections = 0x1000, [], [bytes(64)]
-for section, kind_of, flags, data, link, size in (
-        (1, 1, 6, bytes(text), 0, 0), (7, 2, 0, symbols, 3, 24), (15, 3, 0, names, 0, 0),
-        (23, 3, 0, section_names, 0, 0)):
-    address = base + 0x1000 if flags else 0
-    sections.append(struct.pack("<IIQQQQIIQQ", section, kind_of, flags, address, offset,
-                                len(data), link, 1 if size else 0, 8, size))
-    parts.append(data)
-    offset += len(data)
-header = b"\x7fELF\2\1\1" + bytes(9) + struct.pack(
-    "<HHIQQQIHHHHHH", {"exec": 2, "dyn": 3}[kind], 183, 1, base, 64, offset, 0, 64, 56, 1, 64,
-    5, 4)
-segment = struct.pack("<IIQQQQQQ", 1, 5, 0x1000, base + 0x1000, 0, len(text), len(text), 0x1000)
-with open(name, "wb") as f:
-    f.write((header + segment).ljust(0x1000, b"\0") + b"".join(parts + sections))
+functions = [("fn_%03u" % i, 64 * i + 64 * (i >= shifted), 32) for i in range(count)]
+text = bytearray(functions[-1][1] + 64)
+for i, (_, at, _) in enumerate(functions):
+    text[at:at + 64] = image[0x1000 + 64 * i:0x1040 + 64 * i]
+    if patched and i % patched == 0:
+        text[at + 8:at + 12] = b"\x1f\x20\x03\xd5"
+mkelf.write(name, kind, base + 0x1000, bytes(text), functions)
 END
 }
 
@@ -98,16 +80,7 @@ is_usage tracesym --slide= --elf vmlinux k.ctr
 # The file knows more than a list of names, which has modules, too.
 printf '%s\n' 'ffff80009fe01000 T not_this' 'ffff80009fe01840 t of_module	[mod]' \
     'ffff80009fe05c00 D end' >names
-elf small
-python3 - <<'END' || exit 1
-import struct
-data = bytearray(open("small", "rb").read())
-size = 64 * 33  # fn_000 to fn_032 are in the file
-struct.pack_into("<QQ", data, 64 + 32, size, size)
-sections = struct.unpack_from("<Q", data, 40)[0]
-struct.pack_into("<Q", data, sections + 64 + 32, size)
-open("small", "wb").write(data)
-END
+elf small exec 0 300 33
 run 0 "$sym" --functions --json --elf small --kallsyms names k.ctr
 python3 - stdout <<'END' || fail "a list of names beside the file: $(cat stdout)"
 import json, sys

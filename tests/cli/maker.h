@@ -132,6 +132,7 @@ void make_random(char **argv, bool all, bool few);
 /* mktrace_memory.c */
 void make_memory(const char *path);
 void make_tasks(const char *path);
+void make_areas(const char *path);
 
 /* mktrace_chosen.c */
 void make_chosen(const char *path);

@@ -241,6 +241,8 @@ int main(int argc, char **argv)
         make_physical(argv[2]);
     } else if (argc == 3 && !strcmp(argv[1], "memory")) {
         make_memory(argv[2]);
+    } else if (argc == 3 && !strcmp(argv[1], "areas")) {
+        make_areas(argv[2]);
     } else if (argc == 3 && !strcmp(argv[1], "tasks")) {
         make_tasks(argv[2]);
     } else if (argc == 3 && !strcmp(argv[1], "slices")) {

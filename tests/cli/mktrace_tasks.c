@@ -2,7 +2,8 @@
 /*
  * `mktrace tasks FILE': a small trace of a machine whose two vCPUs run tasks: before it is
  * known which, over several chunks, with another name, with exceptions and a halt, not known
- * any more.
+ * any more.  `mktrace areas FILE': one whose processes have files as code, at the same
+ * addresses: two, one after the other, none; and one elsewhere.
  */
 #include <elf.h>
 #include <string.h>
@@ -100,5 +101,66 @@ void make_tasks(const char *path)
     second = add_thread(&m, process, 8, 7);
     cpu0(&m, first);
     cpu1(&m, second);
+    maker_close(&m, true);
+}
+
+static void area(struct maker *m, uint32_t tgid, uint32_t flags, uint64_t start,
+                 const char *path)
+{
+    struct payload o = {.n = 0};
+
+    add(&o, tgid, 4);
+    add(&o, flags, 4);
+    add(&o, start, 8);
+    add(&o, start ? start + 0x1000 : 0, 8);
+    add(&o, start ? 0x1000 : 0, 8);
+    add_string(&o, path);
+    put_event(m, CTR_EVENT_AREA, tick(m), o.p, o.n);
+}
+
+/* A block is a whole function, of alpha and of gamma; another one of delta. */
+static void areas(struct maker *m, uint32_t thread)
+{
+    runs(m, 1); /* before any is known */
+    task(m, 5, 5, 0xffff000000005000, "alpha");
+    area(m, 5, CTR_AREA_ANEW, 0, "");
+    area(m, 5, 0, 0x401000, "/bin/alpha");
+    runs(m, 2);
+    task(m, 6, 6, 0xffff000000006000, "gamma");
+    runs(m, 4); /* it has none yet */
+    area(m, 6, CTR_AREA_ANEW, 0, "");
+    area(m, 6, 0, 0x401000, "/bin/gamma");
+    runs(m, 8);
+    flush_chunk(m, thread, 0);
+    runs(m, 16);
+    task(m, 7, 5, 0xffff000000007000, "thread of alpha");
+    runs(m, 32);
+    area(m, 5, CTR_AREA_REMOVED, 0x401000, "");
+    runs(m, 64);
+    area(m, 5, 0, 0x401000, "/bin/gamma");
+    runs(m, 128);
+    area(m, 5, CTR_AREA_ANEW, 0, "");
+    runs(m, 256);
+    task(m, 6, 6, 0xffff000000006000, "gamma");
+    area(m, 6, 0, 0x501000, "/bin/delta");
+    put_word(m, 2);
+    flush_chunk(m, thread, 0);
+}
+
+void make_areas(const char *path)
+{
+    struct block b = {.id = 1, .pc = 0x401000, .mode = CTR_PRIVILEGE_USER << 4};
+    struct maker m = {0};
+    uint32_t process;
+
+    maker_open(&m, path, "aarch64-softmmu", EM_AARCH64, false, 64,
+               CTR_EVENTS_EXEC | CTR_EVENTS_TASK);
+    block_insn(&b, "\x1f\x20\x03\xd5", 4);
+    add_block(&m, &b);
+    b.id = 2;
+    b.pc = 0x501000;
+    add_block(&m, &b);
+    process = add_process(&m, 7, 1);
+    areas(&m, add_thread(&m, process, 7, 0));
     maker_close(&m, true);
 }

@@ -215,11 +215,13 @@ static bool print_area(struct os_printer *p, const struct ctr_os_event *e,
                textbuf_printf(b, "+++ process %u has no code of before +++\n", a->tgid);
     }
     return ok &&
-           textbuf_printf(b, "+++ process %u %s 0x%" PRIx64 "-0x%" PRIx64 " ", a->tgid,
+           textbuf_printf(b, "+++ process %u %s 0x%" PRIx64 "-0x%" PRIx64, a->tgid,
                           a->flags & CTR_AREA_REMOVED ? "has no more" : "has", a->start,
                           a->end) &&
-           textbuf_printable(b, a->path.p, a->path.n) &&
-           textbuf_printf(b, " +0x%" PRIx64 " +++\n", a->offset);
+           (a->flags & CTR_AREA_REMOVED ||
+            (textbuf_printf(b, " ") && textbuf_printable(b, a->path.p, a->path.n) &&
+             textbuf_printf(b, " +0x%" PRIx64, a->offset))) &&
+           textbuf_printf(b, " +++\n");
 }
 
 bool os_print_machine(struct os_printer *p, const struct ctr_os_event *e)

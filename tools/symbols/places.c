@@ -90,6 +90,8 @@ enum likeness places_compare(const struct ctr_block *b, const struct mod *m,
 /* The result of comparing a block with its candidates. */
 struct comparison {
     unsigned same, unknown, nowhere, patched;
+    bool
+        by_task; /* an unknown one is of a process: others may have something else there */
     struct place same_at, unknown_at, patched_at; /* the first of each */
 };
 
@@ -114,6 +116,7 @@ static void compare_candidates(const struct places *p, const struct range_piece 
             c->same++;
             break;
         case UNKNOWN:
+            c->by_task |= p->tasks && !r->fixed;
             c->unknown_at = c->unknown ? c->unknown_at : place;
             c->unknown++;
             break;
@@ -151,7 +154,21 @@ int places_find_block(const struct places *p, const struct ctr_block *b,
         return 0;
     }
     *out = c.unknown_at;
-    return c.unknown + c.nowhere == 1 ? 1 : -1;
+    return c.unknown + c.nowhere == 1 && !c.by_task ? 1 : -1;
+}
+
+/* What a machine always has there. */
+static bool find_fixed(const struct places *p, uint64_t pc, struct place *out)
+{
+    const struct range_piece *piece = ranges_find(&p->ranges, pc);
+
+    for (uint32_t i = 0; piece && piece->n != RANGES_MANY && i < piece->n; i++) {
+        const struct range *r = &p->ranges.v[p->ranges.list[piece->first + i]];
+        if (r->fixed) {
+            return range_place(r, pc, out);
+        }
+    }
+    return false;
 }
 
 bool places_find(const struct places *p, uint32_t process, uint64_t time_ns,
@@ -164,8 +181,9 @@ bool places_find(const struct places *p, uint32_t process, uint64_t time_ns,
     struct range r;
 
     if (!p->mappings) {
-        const struct range_piece *piece = ranges_find(&p->ranges, pc);
-        return piece && range_place(&p->ranges.v[p->ranges.list[piece->first]], pc, out);
+        return (p->tasks && places_tasks_find(p, time_ns, pc, &r) &&
+                range_place(&r, pc, out)) ||
+               find_fixed(p, pc, out);
     }
     if (!mappings_find(p->mappings, process, time_ns, chunk_end_ns, pc, &m)) {
         mod = NULL;
@@ -200,6 +218,9 @@ int places_find_always(const struct places *p, uint64_t pc, struct place *out)
         return -1;
     }
     r = &p->ranges.v[p->ranges.list[piece->first]];
+    if (p->tasks && !r->fixed) {
+        return -1;
+    }
     return r->mod && range_place(r, pc, out);
 }
 
@@ -217,7 +238,7 @@ bool places_find_block_at(const struct places *p, const struct ctr_block *b,
         like = places_compare(b, m, out->vaddr);
         patched = m->jit && like == DIFFERS;
     }
-    if (like == DIFFERS && piece && piece->n != RANGES_MANY) {
+    if (like == DIFFERS && !p->tasks && piece && piece->n != RANGES_MANY) {
         compare_candidates(p, piece, b, &c);
         if (c.same && (!c.same_at.module->generated ||
                        places_jit_in(p, process, c.same_at.module))) {
@@ -232,8 +253,16 @@ uint64_t places_time(const struct places *p, const struct ctr_chunk *chunk,
                      uint64_t ordinal, uint64_t *until)
 {
     *until = UINT64_MAX;
+    if (p->tasks) {
+        return places_tasks_time(p->tasks, chunk->thread, ordinal, until);
+    }
     return p->mappings ? mappings_time(p->mappings, chunk, ordinal, until)
                        : chunk->start_ns;
+}
+
+bool places_by_task(const struct places *p)
+{
+    return p->tasks != NULL;
 }
 
 bool places_loaded(const struct places *p, const struct module *m, struct place_load *out)

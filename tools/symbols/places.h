@@ -142,10 +142,14 @@ int places_find_always(const struct places *p, uint64_t pc, struct place *out);
 
 /*
  * The time to use at an ordinal of a chunk's thread; *until: the first ordinal with
- * another time (UINT64_MAX: none).  Mappings change only there.
+ * another time (UINT64_MAX: none).  Mappings change only there.  Where places_by_task, no
+ * other time can be used.
  */
 uint64_t places_time(const struct places *p, const struct ctr_chunk *chunk,
                      uint64_t ordinal, uint64_t *until);
+
+/* Whether the time of a place is a number that says which process a vCPU runs. */
+bool places_by_task(const struct places *p);
 
 /*
  * The place of a block.  Returns 1 and *out if it is the same in all processes and at all
@@ -159,7 +163,7 @@ int places_find_block(const struct places *p, const struct ctr_block *b,
 /*
  * The same in a process at a time, if places_find_block returned -1: true and *out, or
  * false.  If the file that is mapped at that time does not have the block's bytes, a file
- * that is mapped there at another time and has them is used.
+ * that is mapped there at another time and has them is used, but not where places_by_task.
  */
 bool places_find_block_at(const struct places *p, const struct ctr_block *b,
                           uint32_t process, uint64_t time_ns, uint64_t chunk_end_ns,

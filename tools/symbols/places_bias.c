@@ -88,8 +88,10 @@ bool places_each_bias(const struct places *p, const struct ctr_trace *tr,
     }
     for (size_t i = 0; !ret && !p->mappings && i < p->ranges.n; i++) {
         const struct range *r = &p->ranges.v[i];
-        ret =
-            &r->mod->pub == m ? add_bias(&s, PLACE_ANY_PROCESS, r->start - r->offset) : 0;
+        uint64_t bias;
+        if (&r->mod->pub == m && bias_of(r, &bias)) {
+            ret = add_bias(&s, PLACE_ANY_PROCESS, bias);
+        }
     }
     for (uint32_t i = 0; !ret && p->mappings && ctr_trace_process(tr, i); i++) {
         s.nr_found = 0;
@@ -130,7 +132,8 @@ bool places_find_data(const struct places *p, const struct ctr_trace *tr,
 
     for (uint32_t i = 0; !s.found && i < modset_count(p->set); i++) {
         out->module = modset_module(p->set, i);
-        if (out->module->file) {
+        /* Which process has a machine's addresses is not known here. */
+        if (out->module->file && !places_tasks_have(p, out->module)) {
             places_each_bias(p, tr, out->module, on_data_bias, &s);
         }
     }

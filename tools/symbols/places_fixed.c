@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The --elf files of a trace without mappings: at the addresses that they are linked for, or
- * of a machine where they have been moved to.
+ * of a machine where they have been moved to, or where its processes have them.
  */
 #include "places_priv.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 
+#include "common/array.h"
 #include "common/options.h"
 #include "places_slide.h"
 
@@ -82,6 +82,10 @@ static int add_elf(struct places *p, struct elf_arg *e, uint64_t slide)
     const struct sym_code *code;
     uint32_t n = symfile_code(e->file, &code);
 
+    if (!array_reserve(&p->files, &p->cap_files, p->nr_files + (size_t)1,
+                       sizeof(*p->files))) {
+        return no_memory(p);
+    }
     p->files[p->nr_files++] =
         (struct mapped_file){.path = e->path,
                              .mod = e->mod,
@@ -104,15 +108,22 @@ int places_fixed_load(struct places *p, struct ctr_trace *tr, const char *why_un
     int status = TOOL_OK;
 
     ctr_trace_info(tr, &info);
-    p->files = calloc(s->opt.nr_elfs + 1, sizeof(*p->files));
-    if (!p->files) {
-        return no_memory(p);
+    if (places_tasks_wanted(&s->opt, &info)) {
+        status = places_tasks_read(p, tr)
+                     ? modset_resolve(s, &p->target, p->files, p->nr_files)
+                     : no_memory(p);
+        if (!status && !places_tasks_add_ranges(p)) {
+            return no_memory(p);
+        }
     }
     for (unsigned i = 0; !status && i < s->opt.nr_elfs; i++) {
         struct elf_arg *e = &s->elfs[i];
         uint64_t slide = 0;
         bool moves = false;
 
+        if (e->mod && places_tasks_have(p, &e->mod->pub)) {
+            continue;
+        }
         if (info.machine) {
             status = find_slide(p, tr, e, &slide, &moves);
         } else if (e->info.movable) {

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cannoli/events.h"
 #include "input/mappings.h"
 #include "common/options.h"
 #include "input/trace.h"
@@ -94,7 +95,8 @@ static int compare_block(void *arg, const struct ctr_block *b)
     uint32_t i;
 
     if (!r || !mod_has_bytes(r->mod) || !r->mod->verify ||
-        ranges_find(&p->writable, b->pc)) {
+        ranges_find(&p->writable, b->pc) ||
+        (p->tasks && !r->fixed && !(CTR_PRIVILEGE_USERS >> b->privilege & 1))) {
         return 0;
     }
     i = c->file_of[r->mod->pub.index];
@@ -202,22 +204,46 @@ static const char *why_unmapped(const struct ctr_trace *tr)
                : "names need a file, not a stream";
 }
 
+/* As verify; the ranges of a file that is not the one that ran have no file then. */
+static int verify_fixed(struct places *p, struct ctr_trace *tr)
+{
+    struct mod **old = calloc(p->nr_files + (size_t)1, sizeof(*old));
+    bool rejected = false;
+    int status;
+
+    if (!old) {
+        return no_memory(p);
+    }
+    for (uint32_t i = 0; i < p->nr_files; i++) {
+        old[i] = p->files[i].mod;
+    }
+    status = verify(p, tr, &rejected);
+    for (size_t k = 0; rejected && k < p->ranges.n; k++) {
+        struct range *r = &p->ranges.v[k];
+        for (uint32_t i = 0; i < p->nr_files; i++) {
+            r->mod = r->mod == old[i] ? p->files[i].mod : r->mod;
+        }
+    }
+    free(old);
+    return status;
+}
+
 static int load_fixed(struct places *p, struct ctr_trace *tr)
 {
     const struct modset_options *opt = &p->set->opt;
     int status = places_fixed_load(p, tr, why_unmapped(tr));
-    bool rejected;
 
     status = status ? status : places_kallsyms_load(p, tr);
     if (status) {
         return status;
     }
-    if (!opt->nr_elfs && !opt->nr_kallsyms && !opt->quiet && !opt->unmapped_quiet) {
+    if (!opt->nr_elfs && !opt->nr_kallsyms && !p->tasks && !opt->quiet &&
+        !opt->unmapped_quiet) {
         tool_error(opt->prog,
                    "%s: %s: which programs and libraries ran is not known (--elf)",
                    p->target.path, why_unmapped(tr));
     }
-    return ranges_finish(&p->ranges) ? verify(p, tr, &rejected) : no_memory(p);
+    return ranges_finish(&p->ranges) ? verify_fixed(p, tr) : no_memory(p);
 }
 
 /* Places with the mappings of a trace, and nothing else: TOOL_OK, or TOOL_FAILED after a
@@ -237,8 +263,9 @@ static int new_places(struct places **out, struct modset *s, struct ctr_trace *t
     }
     ctr_trace_info(tr, &info);
     p->set = s;
-    p->target = (struct target){path, info.target, info.elf_machine, info.big_endian != 0,
-                                info.addr_bits};
+    p->target = (struct target){info.machine,         path,
+                                info.target,          info.elf_machine,
+                                info.big_endian != 0, info.addr_bits};
     if (modset_check_machine(s, &p->target)) {
         return TOOL_FAILED;
     }
@@ -283,8 +310,11 @@ int places_load_lazily(struct places **out, struct modset *s, struct ctr_trace *
     const char *reopen = s->opt.nr_elfs ? NULL : path;
     int status = new_places(out, s, tr, path, reopen, open_flags);
     struct places *p = *out;
+    struct ctr_info info;
 
-    if (!status && !p->mappings && !s->opt.nr_elfs && !s->opt.nr_kallsyms) {
+    ctr_trace_info(tr, &info);
+    if (!status && !p->mappings && !s->opt.nr_elfs && !s->opt.nr_kallsyms &&
+        !places_tasks_wanted(&s->opt, &info)) {
         places_free(p);
         *out = NULL;
         return TOOL_OK;
@@ -318,6 +348,7 @@ void places_free(struct places *p)
     if (p) {
         places_lazy_fini(p);
         places_jit_fini(p);
+        places_tasks_fini(p);
         mappings_free(p->mappings);
         ranges_fini(&p->ranges);
         ranges_fini(&p->writable);

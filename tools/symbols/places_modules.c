@@ -330,6 +330,11 @@ static int find_own(struct modset *s, const struct target *t, struct mod *m)
         snprintf(why, sizeof(why), "%s was not given with --elf", m->pub.path);
         return without_file(s, m, why, false) ? TOOL_OK : no_memory(s);
     }
+    if (t->is_machine && !root) {
+        snprintf(why, sizeof(why), "%s is a file of the machine (--sysroot)",
+                 m->pub.path);
+        return without_file(s, m, why, false) ? TOOL_OK : no_memory(s);
+    }
     if (s->opt.nr_modules &&
         !module_matches(&m->pub, s->opt.modules, s->opt.nr_modules)) {
         snprintf(why, sizeof(why), "%s was not chosen", m->pub.path);
@@ -345,7 +350,7 @@ static int find_own(struct modset *s, const struct target *t, struct mod *m)
         symfile_open(&f, rooted, &opt, &err);
     }
     /* Also with a sysroot: with QEMU -L the recorded paths may contain it. */
-    if (err.status == SYMFILE_IO) {
+    if (err.status == SYMFILE_IO && !t->is_machine) {
         symfile_open(&f, m->pub.path, &opt, &err);
     }
     free(rooted);

@@ -61,6 +61,7 @@ struct mapped_file {
 
 /* The target of a trace, and its name for messages. */
 struct target {
+    bool is_machine; /* its programs are not those of this machine */
     const char *path;
     const char *name;
     uint32_t machine;
@@ -144,7 +145,8 @@ struct places {
     size_t cap_files;
     struct jit_process *jit; /* by process */
     uint32_t nr_jit;
-    struct lazy_places *lazy; /* or NULL: all is loaded */
+    struct lazy_places *lazy;  /* or NULL: all is loaded */
+    struct task_places *tasks; /* of a machine, or NULL */
     bool at_once; /* for queries only that say themselves where damage matters */
 };
 
@@ -195,6 +197,25 @@ bool places_jit_wanted(const struct places *p, uint32_t process,
 bool jit_place(const struct mod *m, uint64_t pc, struct place *out);
 /* As symfile_bytes. */
 const uint8_t *jit_bytes(const struct mod *m, uint64_t vaddr, size_t *n);
+
+/* ----------------------------------------------------------- places_tasks.c */
+
+struct task_places;
+/* Whether user programs of a machine can have names. */
+bool places_tasks_wanted(const struct modset_options *opt, const struct ctr_info *info);
+/* Reads which files its processes have as code: they become the first ones of the list.
+ * False: no memory.  places_tasks_fini in any case. */
+bool places_tasks_read(struct places *p, struct ctr_trace *tr);
+/* Call when the files have modules; false: no memory. */
+bool places_tasks_add_ranges(struct places *p);
+void places_tasks_fini(struct places *p);
+/* As places_time and places_find. */
+uint64_t places_tasks_time(const struct task_places *t, uint32_t thread, uint64_t ordinal,
+                           uint64_t *until);
+bool places_tasks_find(const struct places *p, uint64_t time, uint64_t pc,
+                       struct range *out);
+/* Whether a module is one of these files. */
+bool places_tasks_have(const struct places *p, const struct module *m);
 
 /* ----------------------------------------------------------- places_fixed.c */
 

@@ -222,9 +222,9 @@ static int on_begin(void *arg, struct ctr_job *job)
     return 0;
 }
 
-static void set_time(struct worker *w, uint64_t time)
+static void set_time(const struct replay *r, struct worker *w, uint64_t time)
 {
-    if (time > w->now) {
+    if (places_by_task(r->a->places) ? time != w->now : time > w->now) {
         w->now = time;
         w->epoch++;
     }
@@ -263,8 +263,8 @@ static int on_os(void *arg, struct ctr_job *job, const struct ctr_os_event *e)
     enum ctr_next next;
     uint64_t pc = 0;
 
-    if (e->time_ns) {
-        set_time(w, e->time_ns);
+    if (e->time_ns && !places_by_task(r->a->places)) {
+        set_time(r, w, e->time_ns);
     }
     next = ctr_event_next(e, &pc);
     return next == CTR_NEXT_LATER ? 0 : continue_at(r, w, job, next == CTR_NEXT_PC, pc);
@@ -283,7 +283,7 @@ static int on_run(void *arg, struct ctr_job *job, const struct ctr_run *run)
         return 0; /* the rest of an instruction that was counted before */
     }
     if (run->ordinal >= w->until) {
-        set_time(w, places_time(r->a->places, &w->chunk, run->ordinal, &w->until));
+        set_time(r, w, places_time(r->a->places, &w->chunk, run->ordinal, &w->until));
     }
     if (continue_at(r, w, job, run->first == 0, b->pc)) {
         return STOP_NOMEM;

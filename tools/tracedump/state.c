@@ -322,6 +322,8 @@ static int read_state(struct state *s, struct ctr_diag *diag)
         s->time = s->time_ns > s->time ? s->time_ns : s->time;
         s->maps = mappings_history(s->modules, s->time);
         ret = s->maps ? 0 : mappings_error(s->modules, diag);
+    } else if (!ret && s->opt->places) {
+        s->time = places_time(s->opt->places, &s->chunk, s->request->ordinal, &until);
     }
     return ret ? ret : read_next(s, diag);
 }

@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: MIT
+"""Small ELF files of aarch64: code at an address, with functions."""
+import struct
+
+TYPES = {"exec": 2, "dyn": 3}
+CODE = 0x1000  # in the file
+NAMES = b"\0.text\0.symtab\0.strtab\0.shstrtab\0"
+
+
+def write(name, kind, address, text, functions):
+    """functions: (name, offset in text, size)."""
+    names, symbols = b"\0", bytes(24)
+    for function, at, size in functions:
+        symbols += struct.pack("<IBBHQQ", len(names), 0x12, 0, 1, address + at, size)
+        names += function.encode() + b"\0"
+    offset, parts, sections = CODE, b"", bytes(64)
+    for section, section_type, flags, data, link, entry in (
+            (1, 1, 6, text, 0, 0), (7, 2, 0, symbols, 3, 24), (15, 3, 0, names, 0, 0),
+            (23, 3, 0, NAMES, 0, 0)):
+        sections += struct.pack("<IIQQQQIIQQ", section, section_type, flags,
+                                address if flags else 0, offset, len(data), link,
+                                1 if entry else 0, 8, entry)
+        parts += data
+        offset += len(data)
+    header = b"\x7fELF\2\1\1" + bytes(9) + struct.pack(
+        "<HHIQQQIHHHHHH", TYPES[kind], 183, 1, address, 64, offset, 0, 64, 56, 1, 64, 5, 4)
+    segment = struct.pack("<IIQQQQQQ", 1, 5, CODE, address, 0, len(text), len(text), CODE)
+    with open(name, "wb") as f:
+        f.write((header + segment).ljust(CODE, b"\0") + parts + sections)
