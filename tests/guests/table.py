@@ -178,6 +178,9 @@ PROGRAMS = [
     Program("marks", "part", EVERY),
     Program("tasks", "part", ["aarch64", "riscv64", "x86_64"], libs="-pthread",
             flags="-Wl,--section-start=.numbers=0x20000000"),
+    *[Program("twin-" + name, "part", ["aarch64", "riscv64", "x86_64"], source="twins.c",
+              flags="-DWORK=" + name, link=link)
+      for name, link in (("alpha", "static"), ("gamma", "static"), ("moved", "pie"))],
     Program("calltree", "tree", flags="-O2 -foptimize-sibling-calls", libs="-pthread",
             also=("gdb",)),
     Program("deaths", "scenario", EVERY, libs="-pthread"),

@@ -33,6 +33,7 @@ import parallel
 import physical
 import ram
 import power
+import programs
 import props
 import realprogs
 import randomrun
@@ -250,6 +251,8 @@ OTHERS = [
       for target, names in parallel.NAMES.items()],
     *[("machine", [target], names, lambda j: tasks.RUN[j.name](j.tools, j.target, j.full))
       for target, names in tasks.NAMES.items()],
+    *[("machine", [target], names, lambda j: programs.RUN[j.name](j.tools, j.target, j.full))
+      for target, names in programs.NAMES.items()],
     ("real", DEBIAN, realprogs.PROGRAMS, lambda j: realprogs.run(j.tools, j.target, j.name)),
     *[("stress", [program[0]], [name], lambda j: stress.RUN[j.name](j.tools))
       for name, program in stress.PROGRAMS.items()],
