@@ -342,24 +342,28 @@ static unsigned page_shift(CPUState *cpu)
 
 void cannoli_areas(CPUState *cpu, uint32_t tgid, uint64_t mm, uint64_t linear)
 {
-    const CannoliAreaLayout *l = &cannoli_task_layout()->area;
+    const CannoliTaskLayout *layout = cannoli_task_layout();
+    uint32_t set = cannoli_cpu(cpu)->thread->buffer->set;
     Visit v = {
         .cpu = cpu,
-        .l = l,
         .linear = linear,
         .reads = MAX_READS,
         .page_shift = page_shift(cpu),
     };
-    Signature now = {
-        .mm = mm,
-        .exec_vm = peek64(&v, mm + l->exec_vm),
-        .start_code = peek64(&v, mm + l->start_code),
-        .start_stack = peek64(&v, mm + l->start_stack),
-        .exe = peek64(&v, mm + l->exe_file),
-    };
-    uint32_t set = cannoli_cpu(cpu)->thread->buffer->set;
+    Signature now;
     Process *p;
 
+    if (!layout) {
+        return; /* another vCPU has been reset */
+    }
+    v.l = &layout->area;
+    now = (Signature){
+        .mm = mm,
+        .exec_vm = peek64(&v, mm + v.l->exec_vm),
+        .start_code = peek64(&v, mm + v.l->start_code),
+        .start_stack = peek64(&v, mm + v.l->start_stack),
+        .exe = peek64(&v, mm + v.l->exe_file),
+    };
     g_mutex_lock(&lock);
     if (announced != set && processes) {
         announced = set;
