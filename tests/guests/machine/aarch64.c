@@ -6,18 +6,9 @@
  * in blocks, waiting for interrupts, atomics.
  */
 #include "machine.h"
+#include "virt.h"
 
-#define GICD 0x08000000ul
-#define GICC 0x08010000ul
-#define TIMER_IRQ 27
 #define WINDOW 0x80000000ul /* 512 pages that the program maps as it likes */
-
-void machine_put(char c)
-{
-    while (*reg(0x09000018) & 0x20) {
-    }
-    *reg(0x09000000) = (uint8_t)c;
-}
 
 /* ---- exceptions ---- */
 
@@ -74,14 +65,14 @@ static void arm_timer(void)
 
 uint64_t on_irq(uint64_t esr, uint64_t far, uint64_t pc)
 {
-    uint32_t nr = *reg(GICC + 0xc);
+    uint32_t nr = gic_begin();
 
     (void)esr, (void)far;
     if ((nr & 0x3ff) == TIMER_IRQ) {
         nr_irqs++;
         arm_timer();
     }
-    *reg(GICC + 0x10) = nr;
+    gic_end(nr);
     return pc;
 }
 
@@ -109,10 +100,7 @@ static void interrupts(void)
 {
     uint64_t loops = 0;
 
-    *reg(GICD) = 1;
-    *reg(GICD + 0x100) = 1u << TIMER_IRQ;
-    *reg(GICC + 4) = 0xff;
-    *reg(GICC) = 1;
+    gic_start(1);
     period = 300; /* of 16 ns */
     arm_timer();
     __asm__ volatile("msr cntv_ctl_el0, %0\n msr daifclr, #2" ::"r"(1ul));
@@ -232,77 +220,41 @@ static uint64_t user(void)
 
 /* ---- other vCPUs: as many as there are ---- */
 
-#define MAX_VCPUS 4
-#define ROUNDS 300
-
-uint8_t stacks[MAX_VCPUS][4096] __attribute__((aligned(4096)));
-void secondary(void);
-
-static struct {
-    uint32_t lock;
-    uint64_t guarded, added, turns[MAX_VCPUS];
-    uint32_t waiting, done;
-} shared;
-
 /* Without exclusive monitors: their MMU is off. */
-static void take_lock(void)
+static uint32_t swap(uint32_t *cell, uint32_t value)
 {
     uint32_t old;
 
-    do {
-        __asm__ volatile(".arch_extension lse\n swpa %w0, %w0, [%1]"
-                         : "=r"(old)
-                         : "r"(&shared.lock), "0"(1)
-                         : "memory");
-        if (old) {
-            __asm__ volatile("yield");
-        }
-    } while (old);
+    __asm__ volatile(".arch_extension lse\n swpa %w0, %w0, [%1]"
+                     : "=r"(old)
+                     : "r"(cell), "0"(value)
+                     : "memory");
+    return old;
 }
 
-static void work(uint64_t number)
+static void release(uint32_t *cell)
 {
-    for (uint64_t i = 0; i < ROUNDS; i++) {
-        take_lock();
-        shared.guarded += number + 1;
-        shared.turns[number]++;
-        if (i % 7 == number) { /* the next one runs, and waits for the lock */
-            __asm__ volatile("yield");
-        }
-        __asm__ volatile("stlr wzr, [%0]" ::"r"(&shared.lock) : "memory");
-        __asm__ volatile(".arch_extension lse\n ldadd %0, xzr, [%1]" ::"r"(i),
-                         "r"(&shared.added)
-                         : "memory");
-    }
-    __asm__ volatile(".arch_extension lse\n ldadd %w0, wzr, [%1]" ::"r"(1),
-                     "r"(&shared.done)
+    __asm__ volatile("stlr wzr, [%0]" ::"r"(cell) : "memory");
+}
+
+static void add(uint64_t *cell, uint64_t value)
+{
+    __asm__ volatile(".arch_extension lse\n ldadd %0, xzr, [%1]" ::"r"(value), "r"(cell)
                      : "memory");
 }
 
-void machine_secondary(uint64_t number)
+static int start_vcpu(uintptr_t number, void (*code)(void))
 {
-    work(number);
+    register uint64_t x0 __asm__("x0") = 0xc4000003; /* PSCI CPU_ON */
+    register uint64_t x1 __asm__("x1") = number;
+    register uint64_t x2 __asm__("x2") = (uint64_t)code;
+    register uint64_t x3 __asm__("x3") = number;
+
+    __asm__ volatile("hvc #0" : "+r"(x0) : "r"(x1), "r"(x2), "r"(x3) : "memory");
+    return (int)x0;
 }
 
-static uint64_t vcpus(void)
-{
-    uint64_t n = 1;
-
-    for (; n < MAX_VCPUS; n++) {
-        register uint64_t x0 __asm__("x0") = 0xc4000003; /* PSCI CPU_ON */
-        register uint64_t x1 __asm__("x1") = n;
-        register uint64_t x2 __asm__("x2") = (uint64_t)secondary;
-        register uint64_t x3 __asm__("x3") = n;
-        __asm__ volatile("hvc #0" : "+r"(x0) : "r"(x1), "r"(x2), "r"(x3) : "memory");
-        if (x0) {
-            break;
-        }
-    }
-    work(0);
-    while (*(volatile uint32_t *)&shared.done < n) {
-    }
-    return shared.guarded * 1000 + shared.added % 1000;
-}
+#include "vcpus.h"
 
 void machine_main(void)
 {

@@ -27,7 +27,7 @@ static inline void put(const char *s)
     }
 }
 
-static inline void put_number(const char *name, uint64_t n)
+static inline void put_number(const char *name, uintptr_t n)
 {
     char text[24], *p = text + sizeof(text);
 
