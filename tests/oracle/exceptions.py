@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Exceptions and interrupts of a machine: the events of a trace against QEMU's log (-d int).
 
-What the log of a machine says differs: aarch64 has all of an exception and its return,
-riscv no handler and no return, x86_64 neither, and nothing in real mode.
+What the log of a machine says differs: aarch64 has all of an exception and its return, arm
+no pc and returns to user mode only, armv7m no pc, riscv no handler and no return, x86_64
+neither, and nothing in real mode.
 """
 import json
 import re
@@ -51,6 +52,75 @@ def event_of_aarch64(e):
     return ("take", e["name"].split()[0] if e.get("async") else None, e["from"], e["to"],
             int(e.get("syndrome", "0"), 16), int(e["addr"], 16) if "addr" in e else None,
             int(e["pc"], 16), int(e["handler"], 16))
+
+
+ARM = re.compile(
+    r"Taking exception \d+ \[(?P<name>[^]]*)\]|\.\.\.from (?P<old>EL\d) to (?P<new>EL\d)|"
+    r"\.\.\.with ESR 0x\w+/0x(?P<esr>\w+)|\.\.\.with [ID]FSR 0x\w+ [ID]FAR 0x(?P<far>\w+)|"
+    r"(?P<call>\.\.\.handled as)|"
+    r"Exception return from AArch32 \w+ to usr PC 0x(?P<rpc>\w+)")
+
+
+def of_arm(lines):
+    """(take, name or None, from, to, syndrome, address), (return, pc)"""
+    taken = None
+    for line in [*lines, "end"]:
+        m = ARM.match(line)
+        if taken and not line.startswith("..."):
+            sync = taken["name"] not in ASYNCHRONOUS
+            call = "call" in taken
+            yield ("take", taken["name"] if call or not sync else None, taken["old"],
+                   None if call else taken["new"],
+                   int(taken["esr"], 16) if sync and not call else 0,
+                   int(taken["far"], 16) if "far" in taken else None)
+            taken = None
+        if m and m["rpc"]:
+            yield ("return", int(m["rpc"], 16) & ~1)
+        elif m and m["name"]:
+            taken = {"name": m["name"]}
+        elif m and taken:
+            taken.update({k: v for k, v in m.groupdict().items() if v is not None})
+
+
+def event_of_arm(e):
+    if e["op"] == "return":
+        return ("return", int(e["pc"], 16)) if e["to"] == "EL0" else None
+    if e.get("emulated"):
+        return ("take", {"HVC": "Hypervisor Call"}[e["name"]], e["from"], None, 0, None)
+    return ("take", e["name"].split()[0] if e.get("async") else None, e["from"], e["to"],
+            int(e.get("syndrome", "0"), 16), int(e["addr"], 16) if "addr" in e else None)
+
+
+ARMV7M = re.compile(
+    r"Taking exception \d+ \[(?P<name>[^]]*)\]|"
+    r"\.\.\.taking pending \w+ exception (?P<number>\d+)|\.\.\.loaded new PC 0x(?P<pc>\w+)|"
+    r"(?P<back>\.\.\.successful exception return)|"
+    r"(?P<call>\.\.\.handling as semihosting call 0x(?!18\b))")  # 0x18 ends QEMU
+
+
+def of_armv7m(lines):
+    """(take, number, asynchronous, handler), (return,), (call,)"""
+    name = number = None
+    for line in lines:
+        m = ARMV7M.match(line)
+        if not m:
+            continue
+        name, number = m["name"] or name, m["number"] or number
+        if m["pc"]:
+            yield ("take", int(number), name in ("IRQ", "QEMU v7M exception exit"),
+                   int(m["pc"], 16) & ~1)
+        elif m["back"]:
+            yield ("return",)
+        elif m["call"]:
+            yield ("call",)
+
+
+def event_of_armv7m(e):
+    if e["op"] == "return":
+        return ("return",)
+    if e.get("emulated"):
+        return ("call",)
+    return ("take", e["number"], e.get("async", False), int(e["handler"], 16))
 
 
 def of_riscv(lines):
@@ -151,6 +221,7 @@ READERS = {"s390x-softmmu": (of_s390x, event_of_s390x),
            "mipsel-softmmu": (of_mips, event_of_mips), "mips64el-softmmu": (of_mips, event_of_mips),
            "ppc64-softmmu": (of_ppc, event_of_ppc),
            "i386-softmmu": (of_x86, event_of_x86),
+           "arm-softmmu": (of_arm, event_of_arm), "armv7m-softmmu": (of_armv7m, event_of_armv7m),
            "aarch64-softmmu": (of_aarch64, event_of_aarch64),
            "riscv64-softmmu": (of_riscv, event_of_riscv),
            "x86_64-softmmu": (of_x86, event_of_x86)}

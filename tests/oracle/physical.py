@@ -10,8 +10,7 @@ import common
 import machines
 from common import Failure
 
-NAMES = {target: ["physical"]
-         for target in ("aarch64-softmmu", "riscv64-softmmu", "x86_64-softmmu")}
+NAMES = {target: ["physical"] for target in machines.MACHINES}
 
 ACCESS = re.compile(r", (load|store), 0x([0-9a-f]+)(?:, ([^,]+))?")
 

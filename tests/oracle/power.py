@@ -10,12 +10,16 @@ import subprocess
 import time
 
 import common
+import firmware
 import machines
 from common import Failure, Skip
 
 # As tracedump shows the bytes
-WAITS = {"aarch64-softmmu": "7f2003d5", "riscv64-softmmu": "73005010", "x86_64-softmmu": "f4"}
-RESET_VECTOR = {"aarch64-softmmu": 0, "riscv64-softmmu": 0x1000, "x86_64-softmmu": 0xfffffff0}
+WAITS = {"aarch64-softmmu": "7f2003d5", "arm-softmmu": "03f020e3", "armv7m-softmmu": "30bf",
+         "riscv64-softmmu": "73005010", "x86_64-softmmu": "f4"}
+# Of machines that begin with firmware
+RESET_VECTOR = {"aarch64-softmmu": 0, "arm-softmmu": 0,
+                "riscv64-softmmu": 0x1000, "x86_64-softmmu": 0xfffffff0}
 NAMES = {target: ["power"] for target in WAITS}
 
 
@@ -50,7 +54,8 @@ def follow(lines, wait):
 
 def reset(tools, target):
     """The first instruction after the reset; None: the machine has not run since."""
-    command = [w for w in machines.firmware_command(tools, target) if w != "-no-reboot"]
+    command = firmware.command(tools, target, firmware.FIRMWARE[target][0])
+    command.remove("-no-reboot")
     trace = os.path.join(tools.work, "power-%s.ctr" % target)
     for seconds in (0.3, 1, 3, 10):
         recorder = subprocess.Popen([tools.program("cannoli-record"), "-q", "--events", "exec,pwr",
@@ -79,7 +84,7 @@ def reset(tools, target):
 def power(tools, target):
     if target not in machines.MACHINES:
         raise Skip("no program for it")
-    several = target == "aarch64-softmmu"
+    several = target in ("aarch64-softmmu", "arm-softmmu")
     trace, _, _ = machines.record(tools, target, ("--events", "exec,pwr"),
                                   ["-smp", "4"] if several else [])
     vcpus = follow(common.dump_lines(tools, trace, "--events", "exec,pwr"), WAITS[target])
@@ -87,10 +92,13 @@ def power(tools, target):
     halts, offs = sum(v.halts for v in vcpus), sum(v.offs for v in vcpus)
     if not halts or (several and offs < 3):
         raise Failure("%d halts, %d times off" % (halts, offs))
+    said = "%d halts, %d times off" % (halts, offs)
+    if target not in RESET_VECTOR:
+        return said
     pc = reset(tools, target)
     if pc != RESET_VECTOR[target]:
         raise Failure("after the reset it is at %r" % pc)
-    return "%d halts, %d times off, reset to 0x%x" % (halts, offs, pc)
+    return "%s, reset to 0x%x" % (said, pc)
 
 
 RUN = {"power": power}

@@ -20,10 +20,11 @@ from common import Failure
 # Memory that is compared at the end: (begin, end)
 RANGES = {
     "aarch64-softmmu": [(0x40000000, 0x50000000)],
+    "arm-softmmu": [(0x40000000, 0x50000000)],
     "riscv64-softmmu": [(0x80000000, 0x90000000)],
     "x86_64-softmmu": [(0, 0xa0000), (0xc0000, 0x10000000)],
 }
-NAMES = {target: ["memory"] for target in RANGES}
+NAMES = {target: ["memory"] for target in machines.MACHINES}
 OPTIONS = ("--events", "exec,val,phys,dma,ram,io")
 DRIVERS = {
     "aarch64-softmmu": "virtio_ring virtio virtio_mmio failover net_failover virtio_net virtio_blk",
@@ -156,11 +157,11 @@ def follow(tools, trace, *options):
 
 def memory(tools, target, full):
     """Two of the kernels take a minute each: they are booted in the full run."""
-    several = target == "aarch64-softmmu"
+    several = target in ("aarch64-softmmu", "arm-softmmu")
     trace, _, _ = machines.record(tools, target, OPTIONS, ["-smp", "4"] if several else [])
     said = follow(tools, trace)
     common.drop_file(trace)
-    if not (full or several):
+    if target not in RANGES or not (full or target == "aarch64-softmmu"):
         return said
     trace, images = boot(tools, target)
     options = [word for begin, image in images for word in ("--image", "%#x:%s" % (begin, image))]

@@ -26,6 +26,7 @@ import common
 from common import Failure, Skip, TARGETS
 import bytecheck as byte_witness
 import choices
+import firmware
 import isa
 import machines
 import maps
@@ -241,6 +242,8 @@ OTHERS = [
     ("coverage", [t for t in DEBIAN if t not in common.SLIDE], ["sqlite3"], run_real_coverage),
     *[("machine", [target], names, lambda j: machines.RUN[j.name](j.tools, j.target))
       for target, names in machines.NAMES.items()],
+    *[("machine", [target], names, lambda j: firmware.RUN[j.name](j.tools, j.target, j.full))
+      for target, names in firmware.NAMES.items()],
     *[("machine", [target], names, lambda j: physical.RUN[j.name](j.tools, j.target))
       for target, names in physical.NAMES.items()],
     *[("machine", [target], names, lambda j: ram.RUN[j.name](j.tools, j.target, j.full))
@@ -279,7 +282,8 @@ def cases(args):
         label = "%s/%s/%s" % (kind, target, name)
         if args.target and target not in args.target:
             continue
-        if args.qemu and (TARGETS[target].qemu if target in TARGETS else target) not in args.qemu:
+        qemu = TARGETS[target].qemu if target in TARGETS else machines.QEMU.get(target, target)
+        if args.qemu and qemu not in args.qemu:
             continue
         if args.case and not any(fnmatch.fnmatchcase(label, c) for c in args.case):
             continue
