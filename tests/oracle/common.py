@@ -197,7 +197,9 @@ def plain(guest, environment=None, cwd=None, timeout=PATIENCE):
         return Run(out.read(), err.read().decode(errors="replace"), status_of(done.returncode))
 
 
-NOTHING = 4  # the status of tracedump if no event is selected
+# Statuses of tracedump: the trace was cut short; no event is selected
+INCOMPLETE = 3
+NOTHING = 4
 
 
 def dump(tools, trace, *options):

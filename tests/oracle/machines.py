@@ -207,11 +207,11 @@ def vcpus(tools, target):
          ("--events", "exec,mem,val", "--thread", "cpu%d" % i)) for i in range(4)])
 
 
-def symbol(tools, target, name):
+def symbol(tools, target, name, main=None):
     nm = MACHINES[target].cc.replace("gcc", "nm")
-    out = subprocess.run([nm, program_of(tools, target)], capture_output=True, text=True, check=True)
+    out = subprocess.run([nm, program_of(tools, target, main)], capture_output=True, text=True, check=True)
     return next(int(line.split()[0], 16) for line in out.stdout.splitlines()
-                if line.split()[2] == name)
+                if line.split()[-1] == name)
 
 
 def order_of_log(path):

@@ -338,7 +338,7 @@ int main(int argc, char **argv)
         compare_image(&c, images[i]);
     }
     free(images);
-    if (!c.loads || !c.stores || !c.aliased) {
+    if (!c.loads || !c.stores || !(c.aliased || c.compared)) {
         printf("nothing to compare: %" PRIu64 " loads, %" PRIu64 " stores\n", c.loads,
                c.stores);
         return 1;

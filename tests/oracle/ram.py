@@ -5,17 +5,15 @@ memory     each load finds in physical memory what was written there last: in a 
            in two vCPUs that boot Debian's kernel, whose disk and network cards write, too; at
            the end memory holds what QEMU's monitor saves
 """
-import json
 import os
-import socket
 import subprocess
 import tempfile
-import time
 
 import common
 import linux
 import machines
 from common import Failure
+from monitor import Monitor
 
 # Memory that is compared at the end: (begin, end)
 RANGES = {
@@ -71,45 +69,6 @@ def cards(tools, target):
         words += ["-netdev", "hubport,id=n%d,hubid=0" % i,
                   "-device", "virtio-net-%s,netdev=n%d,id=card%d%s" % (bus, i, i, more)]
     return words
-
-
-class Monitor:
-    """QEMU's monitor (QMP), at a socket."""
-
-    def __init__(self, path, process):
-        self.socket = socket.socket(socket.AF_UNIX)
-        end = time.monotonic() + common.PATIENCE
-        while True:
-            try:
-                self.socket.connect(path)
-                break
-            except OSError:
-                if process.poll() is not None or time.monotonic() > end:
-                    raise Failure("no monitor") from None
-                time.sleep(0.1)
-        self.file = self.socket.makefile("rw")
-        self.file.readline()
-        self.call("qmp_capabilities")
-
-    def read(self, key):
-        while True:
-            line = self.file.readline()
-            if not line:
-                raise Failure("the monitor has ended")
-            answer = json.loads(line)
-            if "error" in answer:
-                raise Failure(str(answer["error"]))
-            if key in answer:
-                return answer
-
-    def call(self, name, **arguments):
-        self.file.write(json.dumps({"execute": name, "arguments": arguments}) + "\n")
-        self.file.flush()
-        return self.read("return")
-
-    def wait(self, event):
-        while self.read("event")["event"] != event:
-            pass
 
 
 def boot(tools, target):

@@ -30,6 +30,7 @@ import firmware
 import isa
 import machines
 import maps
+import outside
 import parallel
 import physical
 import ram
@@ -248,6 +249,8 @@ OTHERS = [
       for target, names in physical.NAMES.items()],
     *[("machine", [target], names, lambda j: ram.RUN[j.name](j.tools, j.target, j.full))
       for target, names in ram.NAMES.items()],
+    *[("machine", [target], names, lambda j: outside.RUN[j.name](j.tools, j.target))
+      for target, names in outside.NAMES.items()],
     *[("machine", [target], names, lambda j: power.RUN[j.name](j.tools, j.target))
       for target, names in power.NAMES.items()],
     *[("machine", [target], names, lambda j: parallel.RUN[j.name](j.tools, j.target))

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A machine's program that counts for ever, for what happens to a machine from outside. Its
+ * start, vectors and console are those of the machine's other program.
+ */
+#include "machine.h"
+
+volatile uintptr_t rounds;
+
+void machine_main(void)
+{
+    for (uintptr_t n = 1;; n++) {
+        sum_loop(40);
+        rounds = n;
+    }
+}

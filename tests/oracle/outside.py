@@ -1,0 +1,343 @@
+# SPDX-License-Identifier: MIT
+"""What happens to a machine and to its recording from outside.
+
+killed     QEMU, then the recorder, ends by SIGKILL: what is left is the begin of a whole run
+no-room    the trace cannot grow any more
+storm      the recording is paused and resumed as fast as it goes
+snapshot   the machine is saved, goes on, is loaded and reset: what it counts, and RAM
+debugger   it is stopped and continued, by the monitor and by a debugger, which steps and writes
+hotplug    a vCPU is added while the machine runs
+
+The program counts for ever, so that its stores say whether anything is missing.
+"""
+import json
+import os
+import resource
+import signal
+import subprocess
+import time
+
+import common
+import firmware
+import machines
+import ram
+from common import Failure
+from gdbstep import Stub
+from monitor import Running
+
+NAMES = {target: ["killed", "no-room", "storm", "snapshot", "debugger"]
+         for target in ("aarch64-softmmu", "arm-softmmu", "riscv64-softmmu", "x86_64-softmmu")}
+NAMES["armv7m-softmmu"] = ["killed", "storm", "debugger"]
+NAMES["x86_64-softmmu"].append("hotplug")
+MANY = 2000  # rounds
+FAST, SLOW = "shift=0,sleep=off", "shift=8,align=on"  # of -icount
+TAIL = 5000  # instructions
+ROOM = 300000  # bytes
+STORM = 100  # pauses
+RAM = {"aarch64-softmmu": (0x40000000, 128 << 20), "arm-softmmu": (0x40000000, 128 << 20),
+       "armv7m-softmmu": (0x20000000, 4 << 20), "riscv64-softmmu": (0x80000000, 128 << 20),
+       "x86_64-softmmu": (0x100000, 64 << 20)}
+
+
+class Rounds:
+    """The program, which is recorded; how far it is, and how far the trace says it came.
+    slow: by a clock that does not run ahead."""
+
+    def __init__(self, tools, target, name, *options, more=(), slow=True):
+        self.tools = tools
+        self.trace = os.path.join(tools.work, "%s-%s.ctr" % (name, target))
+        self.command = [*machines.command_of(tools, target, "rounds"), *more]
+        self.command.remove("-no-reboot")
+        if slow:
+            self.command = [SLOW if w == FAST else w for w in self.command]
+        self.size = 4 if target in ("arm-softmmu", "armv7m-softmmu") else 8
+        self.cell = machines.symbol(tools, target, "rounds", "rounds")
+        self.running = Running(tools, self.trace, self.command, *options)
+
+    def count(self):
+        line = self.running.monitor.human("xp /1%sx 0x%x" % ("w" if self.size == 4 else "g", self.cell))
+        return int(line.split(":")[1], 16)
+
+    def wait_until(self, least):
+        end = time.monotonic() + common.PATIENCE
+        while self.count() < least:
+            if time.monotonic() > end:
+                raise Failure("the machine does not go on")
+            time.sleep(0.005)
+
+    def stores(self):
+        """(ordinal, value) of each."""
+        for line in lines(self.tools, self.trace, "--events", "store,val",
+                          "--addr=0x%x+%d" % (self.cell, self.size)):
+            o = json.loads(line)
+            if int(o["value"], 16):  # x86_64's program clears its memory first
+                yield o["ordinal"], int(o["value"], 16)
+
+    def check(self, least=MANY):
+        """No number is missing; returns how many there are."""
+        said = [n for _, n in self.stores()]
+        if said != list(range(1, len(said) + 1)) or len(said) < least:
+            n = next((i for i, v in enumerate(said) if v != i + 1), len(said))
+            raise Failure("of %d numbers, after %d: %r" % (len(said), n, said[n:n + 3]))
+        return len(said)
+
+
+def lines(tools, trace, *options):
+    """tracedump's, of a trace that may have been cut short."""
+    process = common.dump(tools, trace, *options)
+    for line in process.stdout:
+        yield line.decode()
+    error = process.stderr.read().decode()
+    if process.wait() not in (0, common.INCOMPLETE):
+        raise Failure("tracedump: status %d: %s" % (process.returncode, error.strip()))
+
+
+def info(tools, trace):
+    done = subprocess.run([tools.program("tracedump"), "--info", "--json", trace], capture_output=True,
+                          text=True)
+    if done.returncode not in (0, common.INCOMPLETE):
+        raise Failure("tracedump --info: %s" % done.stderr.strip())
+    return json.loads(done.stdout)
+
+
+def last_lines(tools, trace, first, count):
+    """Of a few instructions; the last one may be marked as not sure."""
+    found = []
+    for line in lines(tools, trace, "--events", "exec,load,store,val", "--from", str(first),
+                      "--count", str(count)):
+        o = json.loads(line)
+        found.append({k: v for k, v in o.items() if k not in ("pid", "tid", "time", "unsure")})
+    return found
+
+
+def whole_file(trace):
+    done = subprocess.run(["zstd", "-tq", trace], capture_output=True, text=True)
+    if done.returncode:
+        raise Failure("zstd: " + done.stderr.strip())
+
+
+def gone(pid):
+    try:
+        with open("/proc/%d/stat" % pid, encoding="ascii", errors="replace") as f:
+            return f.read().rsplit(")", 1)[1].split()[0] in "ZX"
+    except FileNotFoundError:
+        return True
+
+
+def check_begin(tools, target, trace):
+    """The last instructions of what is left are those of another recording."""
+    insns = info(tools, trace)["instructions"]
+    first = max(0, insns - TAIL)
+    left = last_lines(tools, trace, first, TAIL)
+    r = Rounds(tools, target, "whole", "--events", "exec,val", "--for-instructions", str(insns + 1000),
+               slow=False)
+    with r.running as machine:
+        firmware.wait_for_end_of_window(tools, r.trace, machine.recorder)
+        machine.quit()
+    whole = last_lines(tools, r.trace, first, TAIL)
+    if not left or left != whole[:len(left)]:
+        n = next(i for i, line in enumerate(left) if i >= len(whole) or line != whole[i])
+        raise Failure("%r instead of %r" % (left[n], whole[n:n + 1]))
+    common.drop_file(r.trace)
+    return insns
+
+
+def killed(tools, target):
+    said = []
+    for victim in ("QEMU", "the recorder"):
+        r = Rounds(tools, target, "killed", "--events", "exec,val", slow=False)
+        with r.running as machine:
+            r.wait_until(MANY)
+            machine.wait_for_file(100000)
+            os.kill(machine.qemu if victim == "QEMU" else machine.recorder.pid, signal.SIGKILL)
+            status, text = machine.end()
+            if status != 128 + signal.SIGKILL:
+                raise Failure("%s is killed: status %d: %s" % (victim, status, text))
+            end = time.monotonic() + common.PATIENCE
+            while not gone(machine.qemu):
+                if time.monotonic() > end:
+                    raise Failure("QEMU outlives the recorder")
+                time.sleep(0.02)
+        whole_file(r.trace)
+        numbers = r.check()
+        said.append("%s: %d numbers, %d instructions"
+                    % (victim, numbers, check_begin(tools, target, r.trace)))
+        common.drop_file(r.trace)
+    return "; ".join(said)
+
+
+def no_room(tools, target):
+    r = Rounds(tools, target, "no-room", "--events", "exec,val", slow=False)
+    with r.running as machine:
+        r.wait_until(10)
+        resource.prlimit(machine.recorder.pid, resource.RLIMIT_FSIZE, (ROOM, ROOM))
+        status, text = machine.end()
+    if status != 125 or "File too large" not in text:
+        raise Failure("status %d: %s" % (status, text))
+    whole_file(r.trace)
+    size = os.path.getsize(r.trace)
+    if size > ROOM:
+        raise Failure("%d bytes" % size)
+    numbers = r.check()
+    insns = check_begin(tools, target, r.trace)
+    common.drop_file(r.trace)
+    return "%d bytes: %d numbers, %d instructions" % (size, numbers, insns)
+
+
+def storm(tools, target):
+    """Between two pauses no number is missing, and none is there twice."""
+    r = Rounds(tools, target, "storm", "--events", "exec,val")
+    with r.running as machine:
+        r.wait_until(MANY)
+        for i in range(STORM):
+            machine.control.send("pause")
+            if i % 3 == 0:  # others are often over before a vCPU sees them
+                r.wait_until(r.count() + 20)
+            machine.control.send("resume")
+            if i % 5 == 0:
+                r.wait_until(r.count() + 20)
+        now = r.count()
+        r.wait_until(now + MANY)
+        machine.quit()
+    gates = [json.loads(line) for line in lines(tools, r.trace, "--events", "mark")]
+    if [g["open"] for g in gates] != [False, True] * (len(gates) // 2) or len(gates) < 20:
+        raise Failure("%d pauses requested, %d events" % (STORM, len(gates)))
+    pauses = [g["ordinal"] for g in gates if not g["open"]]
+    seen, before, last, missing = 0, 0, 0, 0
+    for ordinal, n in r.stores():
+        paused = False
+        while seen < len(pauses) and pauses[seen] <= ordinal:
+            paused = paused or pauses[seen] > before
+            seen += 1
+        if n != last + 1 and not (paused and n > last):
+            raise Failure("%d after %d, ordinals %d and %d" % (n, last, before, ordinal))
+        missing += n - last - 1
+        before, last = ordinal, n
+    if last < now + MANY or not missing:
+        raise Failure("up to %d of %d, %d were not recorded" % (last, now + MANY, missing))
+    common.drop_file(r.trace)
+    return "%d pauses, %d numbers, %d were not recorded" % (len(pauses), last - missing, missing)
+
+
+def same_memory(tools, target, machine, trace):
+    """The machine is stopped: RAM by the trace is what the monitor saves."""
+    begin, size = RAM[target]
+    image = trace + ".ram"
+    machine.monitor.call("pmemsave", val=begin, size=size, filename=image)
+    machine.quit()
+    said = ram.follow(tools, trace, "--image", "%#x:%s" % (begin, image))
+    common.drop_file(image)
+    return said.split("; ")[-1]
+
+
+def snapshot(tools, target):
+    """The disk with the snapshot is the monitor's own."""
+    r = Rounds(tools, target, "snapshot", *ram.OPTIONS)
+    with r.running as machine:
+        monitor = machine.monitor
+        disk = os.path.join(machine.folder, "disk")
+        file = {"driver": "file", "filename": disk}
+        monitor.job("blockdev-create", options={**file, "size": 0})
+        monitor.call("blockdev-add", node_name="file", **file)
+        monitor.job("blockdev-create", options={"driver": "qcow2", "file": "file", "size": 1 << 20})
+        monitor.call("blockdev-add", node_name="disk", driver="qcow2", file="file")
+        kept = {"tag": "a", "vmstate": "disk", "devices": ["disk"]}
+        r.wait_until(200)
+        monitor.call("stop")
+        saved = r.count()
+        monitor.job("snapshot-save", **kept)
+        ends = []
+        for _ in range(2):
+            monitor.call("cont")
+            r.wait_until(saved + 200)
+            monitor.call("stop")
+            ends.append(r.count())
+            monitor.job("snapshot-load", **kept)
+            if r.count() != saved:
+                raise Failure("the machine is not as it was")
+        monitor.call("cont")
+        r.wait_until(saved + 100)
+        monitor.call("stop")
+        ends.append(r.count())
+        monitor.call("system_reset")
+        monitor.call("cont")
+        while r.count() >= saved:  # memory keeps it until the program begins again
+            time.sleep(0.005)
+        r.wait_until(100)
+        monitor.call("stop")
+        ends.append(r.count())
+        said = same_memory(tools, target, machine, r.trace)
+    numbers = [n for _, n in r.stores()]
+    want = [*range(1, ends[0] + 1), *range(saved + 1, ends[1] + 1), *range(saved + 1, ends[2] + 1),
+            *range(1, ends[3] + 1)]
+    if numbers != want:
+        n = next((i for i, v in enumerate(numbers) if i >= len(want) or v != want[i]), len(numbers))
+        raise Failure("saved at %d, loaded and reset at %r: number %d of %d is %r"
+                      % (saved, ends, n, len(want), numbers[n:n + 3]))
+    common.drop_file(r.trace)
+    return "saved at %d, loaded and reset at %r; %s" % (saved, ends, said)
+
+
+def debugger(tools, target):
+    """gdb's protocol: watchpoints, steps, a write to memory."""
+    path = os.path.join(tools.work, "gdb-" + target)
+    r = Rounds(tools, target, "debugger", *ram.OPTIONS, more=["-gdb", "unix:%s,server=on,wait=off" % path])
+    with r.running as machine:
+        r.wait_until(200)
+        stub = Stub(path, machine.recorder)  # the machine stops
+        before = r.count()
+        for _ in range(20):  # QEMU stops before the store, or after it
+            stub.request("Z2,%x,%x" % (r.cell, r.size))
+            if not stub.request("c").startswith(b"T05"):
+                raise Failure("no stop")
+            stub.request("z2,%x,%x" % (r.cell, r.size))
+            for _ in range(5):
+                stub.request("s")
+        now = r.count()
+        stub.request("M%x,%x:%s" % (r.cell + 64, 4, "01020304"))
+        stub.request("D")
+        r.wait_until(now + 200)
+        machine.monitor.call("stop")
+        said = same_memory(tools, target, machine, r.trace)
+    numbers = r.check(now)
+    if not before + 15 <= now <= before + 30:
+        raise Failure("from %d to %d" % (before, now))
+    common.drop_file(r.trace)
+    return "%d numbers; %s" % (numbers, said)
+
+
+def hotplug(tools, target):
+    """SeaBIOS starts the new vCPUs when the machine is reset, and stops them again."""
+    trace = os.path.join(tools.work, "hotplug-%s.ctr" % target)
+    command = firmware.command(tools, target, firmware.FIRMWARE[target][0])
+    command = [w for w in command if w not in ("-no-reboot", "-monitor", "stdio")]
+    command += ["-smp", "1,maxcpus=3,sockets=3,cores=1", "-monitor", "none"]
+    with Running(tools, trace, command, "--events", "exec,pwr,int") as machine:
+        monitor, start = machine.monitor, time.monotonic()
+        for number in (1, 2):
+            monitor.call("device_add", driver="qemu64-x86_64-cpu", id="new%d" % number,
+                         **{"socket_id": number, "core_id": 0, "thread_id": 0})
+        monitor.call("system_reset")
+        end = time.monotonic() + common.PATIENCE
+        while monitor.human("info registers -a").count("HLT=1") < 2 or time.monotonic() < start + 1:
+            if time.monotonic() > end:
+                raise Failure("the new vCPUs do not run, or do not halt")
+            time.sleep(0.05)
+        machine.quit()
+    said = []
+    for thread in info(tools, trace)["threads"][1:]:
+        number = str(thread["tid"] - thread["pid"])
+        events = [json.loads(line) for line in lines(tools, trace, "--events", "exec,pwr", "--cpu", number)]
+        pcs = [int(e["pc"], 16) for e in events if e["kind"] == "exec"]
+        if not pcs or pcs[0] % 4096 or events[-1].get("op") != "halt":
+            raise Failure("vCPU %s: %d instructions, from %r to %r"
+                          % (number, len(pcs), pcs[:1], events[-1:]))
+        said.append("cpu%s: %d instructions from 0x%x" % (number, len(pcs), pcs[0]))
+    if len(said) != 2:
+        raise Failure("%d new vCPUs" % len(said))
+    common.drop_file(trace)
+    return "; ".join(said)
+
+
+RUN = {"killed": killed, "no-room": no_room, "storm": storm, "snapshot": snapshot, "debugger": debugger,
+       "hotplug": hotplug}
