@@ -37,7 +37,7 @@ poweroff -f
 Linux = collections.namedtuple("Linux", "arch options console vcpus", defaults=(2,))
 LINUX = {
     "aarch64-softmmu": Linux("arm64", "-M virt,dtb-randomness=off -cpu cortex-a57 -m 256", "ttyAMA0"),
-    "arm-softmmu": Linux("armhf", "-M virt,dtb-randomness=off -cpu cortex-a15 -m 256", "ttyAMA0"),
+    "arm-softmmu": Linux("armhf", "-M virt,dtb-randomness=off -cpu cortex-a15 -m 256", "ttyAMA0", 1),
     "i386-softmmu": Linux("i386", "-M pc,vmport=off -global apic.vapic=off -vga none -m 256 "
                           "-bios /usr/share/seabios/bios-256k.bin -L /usr/share/qemu", "ttyS0"),
     "mipsel-softmmu": Linux("mipsel", "-M malta -vga none -m 256", "ttyS0", 1),
