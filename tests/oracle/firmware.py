@@ -49,6 +49,7 @@ FIRMWARE = {
         "-M pseries,cap-cfpc=broken,cap-sbbc=broken,cap-ibs=broken,cap-ccf-assist=off -vga none -m 512 "
         + DATA + "-bios /usr/share/qemu/slof.bin",
         "-M powernv9 -m 1024 " + DATA + "-bios /usr/share/qemu/skiboot.lid",
+        "-M mac99 -vga none -m 256 " + DATA + "-bios /usr/share/qemu/openbios-ppc",
     ],
     "s390x-softmmu": ["-M s390-ccw-virtio -m 512 " + DATA + "-bios /usr/share/qemu/s390-ccw.img"],
 }

@@ -48,12 +48,30 @@ CannoliWriter cannoli_writer_object(Object *object)
     return before;
 }
 
+static bool is_of_vcpu(const AddressSpace *as)
+{
+    CPUState *cpu;
+
+    CPU_FOREACH (cpu) {
+        if (as == cpu->as) {
+            return true;
+        }
+    }
+    return false;
+}
+
 CannoliWriter cannoli_writer_space(const AddressSpace *as)
 {
     CannoliWriter before = writer;
 
-    if (as != &address_space_memory && as->name && records(CTR_EVENTS_DMA) &&
-        !(current_cpu && as == current_cpu->as)) {
+    if (as == &address_space_memory || !records(CTR_EVENTS_DMA)) {
+        return before;
+    }
+    if (is_of_vcpu(as)) {
+        if (!current_cpu) {
+            writer = (CannoliWriter){ .source = CTR_DMA_HOST }; /* a debugger */
+        }
+    } else if (as->name) {
         writer = (CannoliWriter){ CTR_DMA_DEVICE, NULL, as->name };
     }
     return before;

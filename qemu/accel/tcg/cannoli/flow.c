@@ -22,10 +22,26 @@ int cannoli_addr_arg(TCGOp *op)
     return def->nb_oargs + def->nb_iargs - 1;
 }
 
+/*
+ * Does the helper raise exceptions, although its flags say that it does not
+ * read globals?
+ */
+static bool raises(TCGOp *op)
+{
+#if defined(TARGET_ARM) && !defined(CONFIG_USER_ONLY)
+    const char *name = tcg_call_info(op)->name;
+
+    /* Cortex-M, a division by zero with CCR.DIV_0_TRP */
+    return !strcmp(name, "udiv") || !strcmp(name, "sdiv");
+#else
+    return false;
+#endif
+}
+
 bool cannoli_is_real_call(TCGOp *op)
 {
     return op->opc == INDEX_op_call &&
-           !(tcg_call_flags(op) & TCG_CALL_NO_READ_GLOBALS);
+           (!(tcg_call_flags(op) & TCG_CALL_NO_READ_GLOBALS) || raises(op));
 }
 
 bool cannoli_is_lookup(TCGOp *op)

@@ -13,6 +13,7 @@
 #include "qemu/bswap.h"
 #include "cpu.h"
 #include "exec/cpu_ldst.h"
+#include "exec/exec-all.h"
 #include "exec/cannoli.h"
 
 /*
@@ -45,9 +46,18 @@ void cannoli_st(CPUArchState *env, uint64_t addr, uint64_t size)
 /* The bytes loaded or stored end at the host address @end. */
 static void until(CPUArchState *env, uint64_t addr, const void *end, bool store)
 {
+    CPUState *cpu = env_cpu(env);
 #ifdef CONFIG_USER_ONLY
-    record(env, addr, end - g2h(env_cpu(env), addr), store);
+    const void *begin = g2h(cpu, addr);
+#else
+    /* The TLB has it: the helper has just found it there. */
+    const void *begin =
+        tlb_vaddr_to_host(env, addr, MMU_DATA_LOAD, cpu_mmu_index(cpu, false));
 #endif
+
+    if (begin) {
+        record(env, addr, end - begin, store);
+    }
 }
 
 void cannoli_ld_until(CPUArchState *env, uint64_t addr, const void *end)
