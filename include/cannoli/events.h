@@ -453,7 +453,8 @@ enum ctr_event_type {
      *   address after it), u64 offset (of start, in the file), str path (in the guest)
      * start = end: there is no area, only CTR_AREA_ANEW.  It is noticed when the process
      * returns to user code.  What a process has is recorded when it is met first, and again
-     * in each set of buffers, so that what remains of a ring knows it.
+     * in each set of buffers (vCPUs in parallel: every half second), so that what remains
+     * of a ring knows it.
      */
     CTR_EVENT_AREA = 21,
 };

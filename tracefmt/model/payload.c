@@ -97,7 +97,7 @@ static int known_area(const uint8_t *p)
     const uint64_t start = le64(p + 8), end = le64(p + 16);
     return start == end
                ? flags == CTR_AREA_ANEW && !start && !le64(p + 24) && !le16(p + 32)
-               : flags <= CTR_AREA_REMOVED && start < end;
+               : (!flags || flags == CTR_AREA_REMOVED) && start < end;
 }
 
 /* Whether the numbers of a payload have known values. */

@@ -22,6 +22,7 @@
 #include "qemu/bswap.h"
 #include "cpu.h"
 #include "accel/tcg/cannoli/event.h"
+#include "memory.h"
 #include "task.h"
 
 #define VM_EXEC       4
@@ -64,7 +65,13 @@ typedef struct {
 
 static GHashTable *processes; /* by tgid */
 static uint32_t announced;    /* the set of buffers that has all of them */
-static GMutex lock;           /* of these */
+static QemuMutex lock;        /* of these */
+static bool stale;            /* they are to be forgotten */
+
+static void __attribute__((constructor)) init_lock(void)
+{
+    qemu_mutex_init(&lock);
+}
 
 static bool peek(Visit *v, uint64_t addr, void *to, unsigned n)
 {
@@ -88,7 +95,7 @@ static uint64_t peek64(Visit *v, uint64_t addr)
 
 /* ---- names of files ---- */
 
-/* Puts the name of a directory entry before what is there. */
+/* Puts the name of a directory entry before what is there; NULL: it cannot. */
 static char *put_name(Visit *v, uint64_t dentry, char *begin, char *at)
 {
     uint64_t from = peek64(v, dentry + v->l->d_name);
@@ -99,10 +106,13 @@ static char *put_name(Visit *v, uint64_t dentry, char *begin, char *at)
     /* At the end of RAM it is shorter. */
     if (!peek(v, from, name, MAX_NAME) &&
         !peek(v, from, name, MIN(left, MAX_NAME))) {
-        return at;
+        return NULL;
     }
     n = strlen(name);
-    if (!n || at - begin <= n || (n == 1 && *name == '/')) {
+    if (!n || at - begin <= n) {
+        return NULL;
+    }
+    if (n == 1 && *name == '/') {
         return at;
     }
     at -= n;
@@ -138,12 +148,12 @@ static char *path_of(Visit *v, uint64_t file, char *buffer, size_t size)
             continue;
         }
         at = put_name(v, dentry, buffer, at);
-        if (parent == dentry) {
-            break; /* in no folder */
+        if (!at || parent == dentry) {
+            break; /* parent: it is in no folder */
         }
         dentry = parent;
     }
-    return v->reads ? at : buffer + size - 1;
+    return v->reads && at ? at : buffer + size - 1;
 }
 
 /* ---- areas ---- */
@@ -280,11 +290,7 @@ static void free_process(gpointer data)
 
 void cannoli_areas_forget(void)
 {
-    g_mutex_lock(&lock);
-    if (processes) {
-        g_hash_table_remove_all(processes);
-    }
-    g_mutex_unlock(&lock);
+    qatomic_set(&stale, true);
 }
 
 static Process *process_of(uint32_t tgid)
@@ -311,6 +317,12 @@ static void record(Visit *v, uint32_t tgid, Process *p, const Signature *now)
     const Area none = { 0 };
 
     visit(v, now->mm);
+    if (!v->reads) {
+        /* Too many to know which ones there are. */
+        g_array_free(v->areas, true);
+        p->signature = *now;
+        return;
+    }
     if (now->mm != p->signature.mm ||
         now->start_code != p->signature.start_code ||
         now->start_stack != p->signature.start_stack) {
@@ -340,10 +352,19 @@ static unsigned page_shift(CPUState *cpu)
 #endif
 }
 
+/*
+ * All processes are announced again in each set of buffers, so that a ring
+ * knows them; vCPUs that run in parallel have no sets, but halves of seconds.
+ */
+static uint32_t set_of(const CannoliThread *t)
+{
+    return cannoli_parallel() ? cannoli_now() >> 29 : t->buffer->set;
+}
+
 void cannoli_areas(CPUState *cpu, uint32_t tgid, uint64_t mm, uint64_t linear)
 {
     const CannoliTaskLayout *layout = cannoli_task_layout();
-    uint32_t set = cannoli_cpu(cpu)->thread->buffer->set;
+    uint32_t set = set_of(cannoli_cpu(cpu)->thread);
     Visit v = {
         .cpu = cpu,
         .linear = linear,
@@ -364,15 +385,16 @@ void cannoli_areas(CPUState *cpu, uint32_t tgid, uint64_t mm, uint64_t linear)
         .start_stack = peek64(&v, mm + v.l->start_stack),
         .exe = peek64(&v, mm + v.l->exe_file),
     };
-    g_mutex_lock(&lock);
-    if (announced != set && processes) {
-        announced = set;
+    cannoli_turn_wait(&lock);
+    if ((announced != set || stale) && processes) {
         g_hash_table_remove_all(processes);
     }
+    announced = set;
+    qatomic_set(&stale, false);
     p = process_of(tgid);
     if (memcmp(&now, &p->signature, sizeof(now))) {
         v.areas = g_array_new(false, false, sizeof(Area));
         record(&v, tgid, p, &now);
     }
-    g_mutex_unlock(&lock);
+    qemu_mutex_unlock(&lock);
 }

@@ -202,6 +202,9 @@ static bool find_current(const Btf *b, int64_t *current)
 static bool find_field(const Btf *b, const char *type, const char *name,
                        uint32_t *offset)
 {
+    if (!afford(b->work, (uint64_t)b->at->len * TYPE_BYTES)) {
+        return false;
+    }
     for (uint32_t id = 1; id <= b->at->len; id++) {
         const uint8_t *t = type_at(b, id);
 
@@ -275,16 +278,21 @@ static bool understand(Btf *b, CannoliTaskLayout *to)
         return false;
     }
     task = find_type(b, KIND_STRUCT, "task_struct");
+    if (!find_member(b, task, "pid", &to->pid, 0) ||
+        !find_member(b, task, "tgid", &to->tgid, 0) ||
+        !find_member(b, task, "comm", &to->comm, 0)) {
+        return false;
+    }
+#ifdef TARGET_X86_64
+    if (!find_current(b, &to->current)) {
+        return false;
+    }
+#else
+    to->current = 0;
+#endif
     to->has_areas =
         find_member(b, task, "mm", &to->mm, 0) && find_areas(b, &to->area);
-    return find_member(b, task, "pid", &to->pid, 0) &&
-           find_member(b, task, "tgid", &to->tgid, 0) &&
-           find_member(b, task, "comm", &to->comm, 0) &&
-#ifdef TARGET_X86_64
-           find_current(b, &to->current);
-#else
-           !(to->current = 0);
-#endif
+    return true;
 }
 
 /* There is a header; the guest may change it meanwhile. */
