@@ -131,7 +131,8 @@ void make_random(char **argv, bool all, bool few);
 
 /* mktrace_memory.c */
 void make_memory(const char *path);
-void make_tasks(const char *path);
+/* order: the vCPUs ran one at a time */
+void make_tasks(const char *path, bool order);
 void make_areas(const char *path);
 
 /* mktrace_chosen.c */

@@ -244,7 +244,9 @@ int main(int argc, char **argv)
     } else if (argc == 3 && !strcmp(argv[1], "areas")) {
         make_areas(argv[2]);
     } else if (argc == 3 && !strcmp(argv[1], "tasks")) {
-        make_tasks(argv[2]);
+        make_tasks(argv[2], true);
+    } else if (argc == 3 && !strcmp(argv[1], "parallel")) {
+        make_tasks(argv[2], false);
     } else if (argc == 3 && !strcmp(argv[1], "slices")) {
         make_slices(argv[2]);
     } else if (argc == 7 && !strcmp(argv[1], "kernel")) {

@@ -54,9 +54,9 @@ static void cpu0(struct maker *m, uint32_t thread)
     runs(m, 3);
     interrupt(m, CTR_INT_TRAP, 0x15, CTR_PRIVILEGE_USER);
     runs(m, 1);
-    flush_chunk(m, thread, 0);
+    flush_chunk(m, thread, CTR_SEGMENT_FIRST);
     runs(m, 2);
-    flush_chunk(m, thread, 0);
+    flush_chunk(m, thread, CTR_SEGMENT_FIRST);
     task(m, 7, 5, 0xffff000000007000, "work\033er");
     runs(m, 2);
     interrupt(m, CTR_INT_ASYNC, 27, CTR_PRIVILEGE_KERNEL);
@@ -64,12 +64,12 @@ static void cpu0(struct maker *m, uint32_t thread)
     return_event(m, 0x40100000, CTR_PRIVILEGE_KERNEL, CTR_PRIVILEGE_KERNEL);
     task(m, 1, 1, 0xffff000000001000, "init");
     runs(m, 1);
-    flush_chunk(m, thread, 0);
+    flush_chunk(m, thread, CTR_SEGMENT_FIRST);
     return_event(m, 0x40100000, CTR_PRIVILEGE_KERNEL, CTR_PRIVILEGE_USER);
     runs(m, 2);
     task(m, 0, 0, 0, "");
     runs(m, 1);
-    flush_chunk(m, thread, 0);
+    flush_chunk(m, thread, CTR_SEGMENT_FIRST);
 }
 
 static void cpu1(struct maker *m, uint32_t thread)
@@ -80,20 +80,21 @@ static void cpu1(struct maker *m, uint32_t thread)
     runs(m, 2);
     task(m, 5, 5, 0xffff000000005000, "bash");
     runs(m, 4);
-    flush_chunk(m, thread, 0);
+    flush_chunk(m, thread, CTR_SEGMENT_FIRST);
     task(m, 5, 5, 0xffff000000005000, "sh");
     runs(m, 1);
-    flush_chunk(m, thread, 0);
+    flush_chunk(m, thread, CTR_SEGMENT_FIRST);
 }
 
-void make_tasks(const char *path)
+void make_tasks(const char *path, bool order)
 {
     struct block b = {.id = 1, .pc = 0x40100000, .mode = CTR_PRIVILEGE_KERNEL << 4};
     struct maker m = {0};
     uint32_t process, first, second;
 
     maker_open(&m, path, "aarch64-softmmu", EM_AARCH64, false, 64,
-               CTR_EVENTS_EXEC | CTR_EVENTS_INT | CTR_EVENTS_PWR | CTR_EVENTS_TASK);
+               CTR_EVENTS_EXEC | CTR_EVENTS_INT | CTR_EVENTS_PWR | CTR_EVENTS_TASK |
+                   (order ? CTR_EVENTS_ORDER : 0));
     block_insn(&b, "\x1f\x20\x03\xd5", 4);
     add_block(&m, &b);
     process = add_process(&m, 7, 1);

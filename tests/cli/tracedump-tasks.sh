@@ -16,7 +16,7 @@ run 0 "$dump" --info --json t.ctr
 python3 - stdout <<'PY' || fail "--info --json: $(cat stdout)"
 import json, sys
 i = json.load(open(sys.argv[1]))
-assert i["events"] == ["exec", "int", "pwr", "task"], i
+assert i["events"] == ["exec", "int", "order", "pwr", "task"], i
 assert [(t.get("comm"), t["instructions"]) for t in i["tasks"]] == [
     ("init", 9), ("sh", 5), ("work\x1ber", 3), (None, 2), ("swapper/1", 2),
     ("swapper/0", 2)], i["tasks"]

@@ -87,6 +87,26 @@ assert seen["cpu1"] == ["swapper/1-0", "swapper/1-0/halted", "bash-5", "sh-5"], 
 assert seen["init"] == ["cpu0", "cpu0/SVC"] * 2, seen
 assert seen["cpu0 privilege"] == ["EL1", "EL0"], seen
 END
+# vCPUs that ran in parallel: each has tasks of its own.
+"$TOOLS/mktrace" parallel parallel.ctr || exit 1
+run 0 "$sym" -q --calls --by=task --json parallel.ctr
+python3 - stdout <<'END' || fail "parallel: $(cat stdout)"
+import json, sys
+roots = [(n["function"], n["inclusive"])
+         for n in map(json.loads, open(sys.argv[1])) if n["parent"] is None]
+assert sorted(roots) == [("idle cpu0", 4), ("idle cpu1", 2), ("init-1", 9), ("sh-5", 5),
+                         ("work?er-7", 3)], roots
+END
+run 0 "$sym" -q --timeline parallel.ctr
+python3 - whole.json stdout <<'END' || fail "parallel: $(cat stdout)"
+import json, sys
+ordered, parallel = (json.load(open(path))["traceEvents"] for path in sys.argv[1:])
+init = [e.get("name") for e in parallel if (e["pid"], e["tid"], e["ph"]) == (1, 1, "B")]
+assert init == ["cpu0", "SVC", "cpu0"], init  # it is not known that the call goes on
+begun = [e for e in parallel if e["ph"] == "B"]
+assert len(begun) == sum(e["ph"] == "E" for e in parallel), parallel
+assert len(begun) == sum(e["ph"] == "B" for e in ordered) - 2, begun
+END
 run 0 "$sym" -q --timeline -o written.json tasks.ctr
 same whole.json written.json "-o"
 run 0 "$sym" -q --timeline - < <(cat tasks.ctr)

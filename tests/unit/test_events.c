@@ -994,10 +994,13 @@ static void test_parse_area(void **unused)
     assert_memory_equal(a.path.p, "/bin/busybox", 12);
     assert_int_equal(ctr_parse_task(&e, &t), -CTR_E_INVAL);
     refused_sizes(e.type, &p);
-    refused_u32(e.type, &p, 4, 0, 0);
-    put_area(&p, CTR_AREA_REMOVED, 0x401000, 0x585000, 0x1000, "");
-    refused_u32(e.type, &p, 4, CTR_AREA_REMOVED, CTR_AREA_REMOVED);
-    put_area(&p, 0, 0x401000, 0x585000, 0x1000, "/bin/busybox");
+    put32(p.p + 4, CTR_AREA_ANEW);
+    assert_non_null(payload_check(e.type, p.p, p.n));
+    put32(p.p + 4, CTR_AREA_ANEW | CTR_AREA_REMOVED);
+    assert_non_null(payload_check(e.type, p.p, p.n));
+    put32(p.p + 4, CTR_AREA_REMOVED);
+    assert_null(payload_check(e.type, p.p, p.n));
+    put32(p.p + 4, 0);
     put64(p.p + 16, 0x400fff); /* it ends before it begins */
     assert_non_null(payload_check(e.type, p.p, p.n));
     put64(p.p + 16, 0x401000);
