@@ -134,6 +134,7 @@ void make_memory(const char *path);
 /* order: the vCPUs ran one at a time */
 void make_tasks(const char *path, bool order);
 void make_areas(const char *path);
+void make_areas_again(const char *path);
 
 /* mktrace_chosen.c */
 void make_chosen(const char *path);

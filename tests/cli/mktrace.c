@@ -243,6 +243,8 @@ int main(int argc, char **argv)
         make_memory(argv[2]);
     } else if (argc == 3 && !strcmp(argv[1], "areas")) {
         make_areas(argv[2]);
+    } else if (argc == 3 && !strcmp(argv[1], "areas-again")) {
+        make_areas_again(argv[2]);
     } else if (argc == 3 && !strcmp(argv[1], "tasks")) {
         make_tasks(argv[2], true);
     } else if (argc == 3 && !strcmp(argv[1], "parallel")) {

@@ -3,7 +3,8 @@
  * `mktrace tasks FILE': a small trace of a machine whose two vCPUs run tasks: before it is
  * known which, over several chunks, with another name, with exceptions and a halt, not known
  * any more.  `mktrace areas FILE': one whose processes have files as code, at the same
- * addresses: two, one after the other, none; and one elsewhere.
+ * addresses: two, one after the other, none; and one elsewhere.  `mktrace areas-again FILE':
+ * one whose process announces the same areas again and again.
  */
 #include <elf.h>
 #include <string.h>
@@ -163,5 +164,37 @@ void make_areas(const char *path)
     add_block(&m, &b);
     process = add_process(&m, 7, 1);
     areas(&m, add_thread(&m, process, 7, 0));
+    maker_close(&m, true);
+}
+
+/* alpha and delta are announced 6000 times, alpha not from 2000 to 2999, and at 4000 gamma
+ * instead of it. */
+void make_areas_again(const char *path)
+{
+    struct block b = {.id = 1, .pc = 0x401000, .mode = CTR_PRIVILEGE_USER << 4};
+    struct maker m = {0};
+    uint32_t thread;
+
+    maker_open(&m, path, "aarch64-softmmu", EM_AARCH64, false, 64,
+               CTR_EVENTS_EXEC | CTR_EVENTS_TASK);
+    block_insn(&b, "\x1f\x20\x03\xd5", 4);
+    add_block(&m, &b);
+    b.id = 2;
+    b.pc = 0x501000;
+    add_block(&m, &b);
+    thread = add_thread(&m, add_process(&m, 7, 1), 7, 0);
+    for (unsigned i = 0; i < 6000; i++) {
+        task(&m, 5, 5, 0xffff000000005000, "alpha");
+        area(&m, 5, CTR_AREA_ANEW, 0, "");
+        if (i < 2000 || i >= 3000) {
+            area(&m, 5, 0, 0x401000, i == 4000 ? "/bin/gamma" : "/bin/alpha");
+        }
+        area(&m, 5, 0, 0x501000, "/bin/delta");
+        runs(&m, 1);
+        put_word(&m, 2);
+        if (i % 500 == 499) {
+            flush_chunk(&m, thread, 0);
+        }
+    }
     maker_close(&m, true);
 }

@@ -80,6 +80,13 @@ run 0 "$BIN/tracedump" --json -e task t.ctr
 grep -q '"kind":"area",.*"of":6,"op":"mapped","start":"0x401000","end":"0x402000","offset":"0x1000","path":"/bin/gamma"}$' stdout ||
     fail "JSON: $(cat stdout)"
 
+# What is announced again goes on, however often: it is one area.
+"$TOOLS/mktrace" areas-again again.ctr || exit 1
+run 0 "$BIN/tracecov" -q -f json --sysroot root again.ctr
+counts /bin/alpha=4999 /bin/gamma=1 /bin/delta=6000
+run 0 "$BIN/tracecov" -q -f json --sysroot root -n 20 again.ctr
+counts /bin/alpha=10 /bin/delta=10
+
 # Files that are not those of the machine: another one, one of this machine.
 cp -r root other
 elf other/bin/delta delta 00000000 0x501000

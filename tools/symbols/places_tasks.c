@@ -15,6 +15,7 @@
 
 #define MAX_FILES 16384u
 #define MAX_SCANNED 4096u /* areas that begin at or before an address */
+#define MAX_HAD 4096u     /* of a process at once; QEMU records 1024 */
 
 /* A process had this as code for some time. */
 struct area {
@@ -22,7 +23,12 @@ struct area {
     uint32_t file; /* of places.files */
     uint64_t start, end, offset;
     uint64_t from_ns, to_ns;
-    bool ended; /* while they are read */
+    union {
+        uint64_t ordinal; /* while they are read: where it was announced */
+        uint64_t highest; /* then: end of this one and those before it of the process */
+    };
+    uint32_t thread; /* the same */
+    bool ended;
 };
 
 struct stretch {
@@ -90,6 +96,8 @@ static bool add_area(struct task_places *t, const struct ctr_os_event *e,
                        .offset = a->offset,
                        .from_ns = e->time_ns,
                        .to_ns = UINT64_MAX,
+                       .thread = e->thread->index,
+                       .ordinal = e->ordinal,
                        .ended = a->flags != 0};
 
     new.file = new.ended ? 0 : number_of(t, &a->path);
@@ -157,32 +165,107 @@ static int by_place(const void *a, const void *b)
     return c ? c : compare(x->time_ns, y->time_ns);
 }
 
-/* Each area ends with the event that says so: of all, if it has no address. */
-static void end_areas(struct task_places *t)
+/*
+ * What a process has while its events are read: areas that have not ended, and after an event
+ * that ended all of them those that may be announced again at the same place.
+ */
+struct having {
+    size_t v[MAX_HAD]; /* indexes of areas */
+    unsigned n;
+    uint32_t tgid;
+    bool all_ended; /* at this place */
+    uint32_t thread;
+    uint64_t ordinal;
+};
+
+/* Keeps those that have not ended. */
+static void keep_open(const struct task_places *t, struct having *h)
 {
-    size_t n = 0, alive = 0; /* from there on */
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < h->n; i++) {
+        if (t->areas[h->v[i]].to_ns == UINT64_MAX) {
+            h->v[n++] = h->v[i];
+        }
+    }
+    h->n = n;
+    h->all_ended = false;
+}
+
+static bool same_place(const struct area *a, const struct area *b)
+{
+    return a->start == b->start && a->end == b->end && a->offset == b->offset;
+}
+
+static void end_some(struct task_places *t, struct having *h, const struct area *e)
+{
+    const bool all = e->start == e->end;
+
+    for (unsigned i = 0; i < h->n; i++) {
+        struct area *a = &t->areas[h->v[i]];
+        if (a->to_ns == UINT64_MAX && (all || same_place(a, e))) {
+            a->to_ns = e->from_ns;
+        }
+    }
+    if (all) {
+        h->all_ended = true;
+        h->thread = e->thread;
+        h->ordinal = e->ordinal;
+    } else {
+        keep_open(t, h);
+    }
+}
+
+/* Whether the process already has this: then it goes on. */
+static bool goes_on(struct task_places *t, const struct having *h, const struct area *e)
+{
+    for (unsigned i = 0; i < h->n; i++) {
+        struct area *a = &t->areas[h->v[i]];
+        if (a->file == e->file && same_place(a, e)) {
+            a->to_ns = UINT64_MAX;
+            return true;
+        }
+    }
+    return false;
+}
+
+/*
+ * Each area ends with the event that says so: of all, if it has no address.  QEMU says again
+ * what a process has for each set of buffers, so what is announced where all ended goes on:
+ * otherwise a process had as many areas as there were sets.
+ */
+static void end_areas(struct task_places *t, struct having *h)
+{
+    size_t n = 0;
 
     for (size_t i = 0; i < t->nr_areas; i++) {
         const struct area e = t->areas[i];
-        if (n && t->areas[n - 1].tgid != e.tgid) {
-            alive = n;
+        if (h->tgid != e.tgid) {
+            h->n = 0;
+            h->all_ended = false;
+            h->tgid = e.tgid;
         }
-        alive = n - alive > MAX_SCANNED ? n - MAX_SCANNED : alive;
-        for (size_t k = alive; e.ended && k < n; k++) {
-            struct area *a = &t->areas[k];
-            if (a->to_ns == UINT64_MAX &&
-                (e.start == e.end ||
-                 (a->start == e.start && a->end == e.end && a->offset == e.offset))) {
-                a->to_ns = e.from_ns;
-            }
+        if (h->all_ended && (h->thread != e.thread || h->ordinal != e.ordinal)) {
+            keep_open(t, h);
         }
-        if (e.ended && e.start == e.end) {
-            alive = n;
-        } else if (!e.ended) {
+        if (e.ended) {
+            end_some(t, h, &e);
+        } else if (!goes_on(t, h, &e) && h->n < MAX_HAD) {
+            h->v[h->n++] = n;
             t->areas[n++] = e;
         }
     }
     t->nr_areas = n;
+}
+
+/* After the sort by address. */
+static void set_highest(struct task_places *t)
+{
+    for (size_t i = 0; i < t->nr_areas; i++) {
+        struct area *a = &t->areas[i];
+        const struct area *before = i && a[-1].tgid == a->tgid ? a - 1 : NULL;
+        a->highest = before && before->highest > a->end ? before->highest : a->end;
+    }
 }
 
 /* What is known of a vCPU at one instruction is what the last event there says; what it runs
@@ -247,6 +330,7 @@ bool places_tasks_wanted(const struct modset_options *opt, const struct ctr_info
 bool places_tasks_read(struct places *p, struct ctr_trace *tr)
 {
     struct task_places *t = calloc(1, sizeof(*t));
+    struct having *having;
     const struct ctr_filter filter = {.kinds = CTR_KIND_TASK};
     const struct ctr_replay_opts opts = {.workers = 1, .filter = &filter};
     const struct ctr_replay_ops ops = {.os = on_os};
@@ -257,16 +341,19 @@ bool places_tasks_read(struct places *p, struct ctr_trace *tr)
     }
     /* Damage is reported by who reads the events for other reasons. */
     ctr_replay(tr, &ops, t, &opts, NULL);
-    if (t->failed) {
+    having = t->failed ? NULL : calloc(1, sizeof(*having));
+    if (!having) {
         return false;
     }
     if (t->nr_areas) {
         qsort(t->areas, t->nr_areas, sizeof(*t->areas), by_time);
     }
-    end_areas(t);
+    end_areas(t, having);
+    free(having);
     if (t->nr_areas) {
         qsort(t->areas, t->nr_areas, sizeof(*t->areas), by_start);
     }
+    set_highest(t);
     if (t->nr_stretches) {
         qsort(t->stretches, t->nr_stretches, sizeof(*t->stretches), by_place);
     }
@@ -355,6 +442,9 @@ bool places_tasks_find(const struct places *p, uint64_t time, uint64_t pc,
     }
     for (unsigned i = 0; i < MAX_SCANNED && low-- && t->areas[low].tgid == s->tgid; i++) {
         const struct area *a = &t->areas[low];
+        if (a->highest <= pc) { /* as with all code of the kernel */
+            break;
+        }
         if (pc < a->end && a->from_ns <= s->time_ns && s->time_ns < a->to_ns) {
             *out = range_of(p, a);
             return out->mod != NULL;
