@@ -127,7 +127,7 @@ static int count_block(void *arg, const struct ctr_block *b)
     for (size_t i = 0; at && i < len; i++) {
         same += at[i] == b->code[i];
     }
-    if (at && same >= len / 2) {
+    if (at && 2 * same > len) {
         c->fit.same++;
     } else {
         c->fit.differ += at != NULL;
