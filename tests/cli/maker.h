@@ -135,6 +135,7 @@ void make_memory(const char *path);
 void make_tasks(const char *path, bool order);
 void make_areas(const char *path);
 void make_areas_again(const char *path);
+void make_areas_shared(unsigned differ, const char *path);
 
 /* mktrace_chosen.c */
 void make_chosen(const char *path);

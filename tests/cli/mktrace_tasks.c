@@ -4,7 +4,8 @@
  * known which, over several chunks, with another name, with exceptions and a halt, not known
  * any more.  `mktrace areas FILE': one whose processes have files as code, at the same
  * addresses: two, one after the other, none; and one elsewhere.  `mktrace areas-again FILE':
- * one whose process announces the same areas again and again.
+ * one whose process announces the same areas again and again.  `mktrace areas-shared N FILE':
+ * N of 20 functions of a process differ from those of its file.
  */
 #include <elf.h>
 #include <string.h>
@@ -196,5 +197,31 @@ void make_areas_again(const char *path)
             flush_chunk(&m, thread, 0);
         }
     }
+    maker_close(&m, true);
+}
+
+/* Of /bin/many, whose functions are nops; a virtual machine has other code there. */
+void make_areas_shared(unsigned differ, const char *path)
+{
+    struct maker m = {0};
+    uint32_t thread;
+
+    maker_open(&m, path, "aarch64-softmmu", EM_AARCH64, false, 64,
+               CTR_EVENTS_EXEC | CTR_EVENTS_TASK);
+    for (unsigned i = 0; i < 40; i++) {
+        struct block b = {.id = i + 1, .pc = 0x401000 + i % 20 * 4};
+        b.mode = (i < 20 ? CTR_PRIVILEGE_USER : CTR_PRIVILEGE_GUEST_USER) << 4;
+        block_insn(&b, i < differ || i >= 20 ? "\x00\x00\x80\xd2" : "\x1f\x20\x03\xd5",
+                   4);
+        add_block(&m, &b);
+    }
+    thread = add_thread(&m, add_process(&m, 7, 1), 7, 0);
+    task(&m, 5, 5, 0xffff000000005000, "many");
+    area(&m, 5, CTR_AREA_ANEW, 0, "");
+    area(&m, 5, 0, 0x401000, "/bin/many");
+    for (unsigned i = 1; i <= 40; i++) {
+        put_word(&m, i);
+    }
+    flush_chunk(&m, thread, 0);
     maker_close(&m, true);
 }

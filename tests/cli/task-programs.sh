@@ -87,6 +87,17 @@ counts /bin/alpha=4999 /bin/gamma=1 /bin/delta=6000
 run 0 "$BIN/tracecov" -q -f json --sysroot root -n 20 again.ctr
 counts /bin/alpha=10 /bin/delta=10
 
+# At an address of a file some code may be of other processes.
+elf root/bin/many many "$(printf "$nop%.0s" {1..20})"
+"$TOOLS/mktrace" areas-shared 2 shared.ctr || exit 1
+run 0 "$BIN/tracecov" -q -f json --sysroot root shared.ctr
+silent "code of others"
+counts /bin/many=18
+"$TOOLS/mktrace" areas-shared 3 shared.ctr || exit 1
+run 0 "$BIN/tracecov" -f json --sysroot root shared.ctr
+grep -q '/bin/many is not the file that ran in shared.ctr: its code differs in 3 of 20 blocks' stderr ||
+    fail "much code of others: $(cat stderr)"
+
 # Files that are not those of the machine: another one, one of this machine.
 cp -r root other
 elf other/bin/delta delta 00000000 0x501000

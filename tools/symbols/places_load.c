@@ -12,6 +12,7 @@
 #include "cannoli/events.h"
 #include "input/mappings.h"
 #include "common/options.h"
+#include "places_slide.h"
 #include "input/trace.h"
 
 /* ------------------------------------------------------- files of mappings */
@@ -96,7 +97,7 @@ static int compare_block(void *arg, const struct ctr_block *b)
 
     if (!r || !mod_has_bytes(r->mod) || !r->mod->verify ||
         ranges_find(&p->writable, b->pc) ||
-        (p->tasks && !r->fixed && !(CTR_PRIVILEGE_USERS >> b->privilege & 1))) {
+        (p->tasks && !r->fixed && b->privilege != CTR_PRIVILEGE_USER)) {
         return 0;
     }
     i = c->file_of[r->mod->pub.index];
@@ -105,6 +106,17 @@ static int compare_block(void *arg, const struct ctr_block *b)
     c->counts[i].same += like == SAME;
     c->counts[i].differ += like == DIFFERS;
     return 0;
+}
+
+/*
+ * Whether the code that ran is that of another file.  Blocks of a machine do not say which
+ * process ran them: some may be what another process had there, or have breakpoints.
+ */
+static bool is_other(const struct places *p, uint64_t same, uint64_t differ)
+{
+    const struct slide_fit fit = {same, differ};
+
+    return p->tasks ? !slide_fits(&fit) : differ != 0;
 }
 
 /*
@@ -137,7 +149,7 @@ static int compare_code(struct places *p, struct ctr_trace *tr, bool *rejected)
         status = TOOL_FAILED;
     }
     for (uint32_t i = 0; !status && i < p->nr_files; i++) {
-        if (c.counts[i].differ) {
+        if (is_other(p, c.counts[i].same, c.counts[i].differ)) {
             status =
                 modset_reject(p->set, &p->target, &p->files[i].mod, c.counts[i].differ,
                               c.counts[i].same + c.counts[i].differ);

@@ -37,7 +37,8 @@ struct slide_fit {
 };
 struct slide_fit slide_fit(struct ctr_trace *tr, const struct slide_code *c,
                            uint64_t slide);
-/* Whether that is the file that ran: of another build of a kernel, a third may be the same. */
+/* Whether that is the file that ran, at most a tenth differs: of another build of a kernel, a
+ * third may be the same. */
 bool slide_fits(const struct slide_fit *f);
 
 #endif
