@@ -87,6 +87,19 @@ counts /bin/alpha=4999 /bin/gamma=1 /bin/delta=6000
 run 0 "$BIN/tracecov" -q -f json --sysroot root -n 20 again.ctr
 counts /bin/alpha=10 /bin/delta=10
 
+# Damage of later events is reported, although the instructions that are shown are whole.
+python3 - again.ctr bad.ctr <<'END' || exit 1
+import sys
+data = bytearray(open(sys.argv[1], "rb").read())
+data[len(data) // 2] ^= 0x10
+open(sys.argv[2], "wb").write(data)
+END
+run 0 "$BIN/tracedump" -e exec --from 1 -n 5 bad.ctr
+run 3 "$BIN/tracedump" -e exec --from 1 -n 5 --sysroot root bad.ctr
+one_line "damage"
+grep -q 'bad.ctr: processes: .*; modules may be wrong from there on$' stderr || fail "damage: $(cat stderr)"
+[ "$(wc -l <stdout)" = 5 ] || fail "damage: $(cat stdout)"
+
 # At an address of a file some code may be of other processes.
 elf root/bin/many many "$(printf "$nop%.0s" {1..20})"
 "$TOOLS/mktrace" areas-shared 2 shared.ctr || exit 1

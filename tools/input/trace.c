@@ -40,22 +40,29 @@ int tool_trace_open(const char *prog, const char *path, unsigned flags,
     return TOOL_OK;
 }
 
-int tool_mappings_status(const char *prog, const char *path, const struct mappings *m)
+int tool_events_status(const char *prog, const char *path, const char *what, int error,
+                       const struct ctr_diag *diag)
 {
-    struct ctr_diag diag = {.off = CTR_NO_OFF};
     char where[40] = "";
-    int error = mappings_error(m, &diag);
 
     if (!error) {
         return TOOL_OK;
     }
-    if (diag.off != CTR_NO_OFF) {
-        snprintf(where, sizeof(where), " (at offset %" PRIu64 ")", diag.off);
+    if (diag->off != CTR_NO_OFF) {
+        snprintf(where, sizeof(where), " (at offset %" PRIu64 ")", diag->off);
     }
-    tool_error(prog, "%s: mappings: %s%s; modules may be wrong from there on",
-               display_name(path),
-               diag.code && diag.text[0] ? diag.text : ctr_strerror(error), where);
+    tool_error(prog, "%s: %s: %s%s; modules may be wrong from there on",
+               display_name(path), what,
+               diag->code && diag->text[0] ? diag->text : ctr_strerror(error), where);
     return TOOL_PARTIAL;
+}
+
+int tool_mappings_status(const char *prog, const char *path, const struct mappings *m)
+{
+    struct ctr_diag diag = {.off = CTR_NO_OFF};
+    int error = mappings_error(m, &diag);
+
+    return tool_events_status(prog, path, "mappings", error, &diag);
 }
 
 int tool_trace_status(const char *prog, const char *path, const struct ctr_trace *tr,

@@ -24,6 +24,13 @@ void tool_trace_error(const char *prog, const char *path, int error,
                       const struct ctr_diag *diag);
 
 /*
+ * What was read of some events, named `what', before the work: TOOL_OK, or TOOL_PARTIAL after
+ * one line on stderr if error (of libctr) is not 0.
+ */
+int tool_events_status(const char *prog, const char *path, const char *what, int error,
+                       const struct ctr_diag *diag);
+
+/*
  * Call after successful work: TOOL_OK, or TOOL_PARTIAL after one line on stderr if a
  * query of `m' (NULL is allowed) could not be answered, because map events are
  * damaged.

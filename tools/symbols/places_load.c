@@ -349,7 +349,13 @@ int places_load_lazily(struct places **out, struct modset *s, struct ctr_trace *
 int places_status(const struct places *p)
 {
     int status = p ? places_lazy_status(p) : TOOL_OK;
+    struct ctr_diag diag = {.off = CTR_NO_OFF};
+    int error = p ? places_tasks_error(p, &diag) : 0;
 
+    if (!status && error) {
+        return tool_events_status(p->set->opt.prog, p->target.path, "processes", error,
+                                  &diag);
+    }
     return status || !p
                ? status
                : tool_mappings_status(p->set->opt.prog, p->target.path, p->mappings);

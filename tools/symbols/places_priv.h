@@ -214,6 +214,8 @@ uint64_t places_tasks_time(const struct task_places *t, uint32_t thread, uint64_
                            uint64_t *until);
 bool places_tasks_find(const struct places *p, uint64_t time, uint64_t pc,
                        struct range *out);
+/* What ended the reading of the events early, or 0. */
+int places_tasks_error(const struct places *p, struct ctr_diag *diag);
 /* Whether a module is one of these files. */
 bool places_tasks_have(const struct places *p, const struct module *m);
 

@@ -8,14 +8,18 @@
  */
 #include "places_priv.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/array.h"
 
 #define MAX_FILES 16384u
-#define MAX_SCANNED 4096u /* areas that begin at or before an address */
-#define MAX_HAD 4096u     /* of a process at once; QEMU records 1024 */
+#define NR_SLOTS (2 * MAX_FILES) /* a power of two */
+#define MAX_CHANGES (1u << 22)   /* areas, and as many stretches */
+#define NOT_KNOWN UINT32_MAX     /* a process */
+#define MAX_SCANNED 4096u        /* areas that begin at or before an address */
+#define MAX_HAD 4096u            /* of a process at once; QEMU records 1024 */
 
 /* A process had this as code for some time. */
 struct area {
@@ -37,15 +41,25 @@ struct stretch {
     uint64_t time_ns;
 };
 
+struct path {
+    char *text;
+    size_t n;
+    uint64_t hash;
+};
+
 struct task_places {
     struct area *areas;        /* by tgid, start */
     struct stretch *stretches; /* by thread, from */
-    char **paths;
+    struct path *paths;
+    uint32_t *slots; /* of paths by hash: number + 1, or 0; while they are read */
     uint32_t nr_paths;
     size_t nr_areas, nr_stretches, cap_areas, cap_stretches, cap_paths;
     uint32_t *last; /* by thread, while they are read: the process that it runs */
     size_t cap_last;
     bool failed; /* no memory */
+    bool full;   /* what comes later is not known */
+    int error;   /* of the trace, or 0 */
+    struct ctr_diag diag;
 };
 
 /* --------------------------------------------------------------------- reading */
@@ -58,32 +72,57 @@ static uint32_t *last_of(struct task_places *t, uint32_t thread)
                : NULL;
 }
 
+/* FNV-1a */
+static uint64_t hash_of(const struct ctr_str *path)
+{
+    uint64_t h = 0xcbf29ce484222325;
+
+    for (size_t i = 0; i < path->n; i++) {
+        h = (h ^ (uint8_t)path->p[i]) * 0x100000001b3;
+    }
+    return h ^ h >> 32;
+}
+
 /* The number of a path; UINT32_MAX: no memory, or there are too many. */
 static uint32_t number_of(struct task_places *t, const struct ctr_str *path)
 {
-    for (uint32_t i = t->nr_paths; i--;) {
-        if (strlen(t->paths[i]) == path->n && !memcmp(t->paths[i], path->p, path->n)) {
-            return i;
+    const uint64_t hash = hash_of(path);
+    uint32_t slot = hash % NR_SLOTS;
+    char *text;
+
+    for (; t->slots[slot]; slot = (slot + 1) % NR_SLOTS) {
+        const struct path *p = &t->paths[t->slots[slot] - 1];
+        if (p->hash == hash && p->n == path->n && !memcmp(p->text, path->p, path->n)) {
+            return t->slots[slot] - 1;
         }
     }
     if (t->nr_paths == MAX_FILES || memchr(path->p, 0, path->n) ||
         !array_reserve(&t->paths, &t->cap_paths, t->nr_paths + (size_t)1,
                        sizeof(*t->paths)) ||
-        !(t->paths[t->nr_paths] = strndup(path->p, path->n))) {
+        !(text = strndup(path->p, path->n))) {
         return UINT32_MAX;
     }
-    return t->nr_paths++;
+    t->paths[t->nr_paths] = (struct path){text, path->n, hash};
+    t->slots[slot] = ++t->nr_paths;
+    return t->nr_paths - 1;
 }
 
 static bool add_stretch(struct task_places *t, const struct ctr_os_event *e,
                         uint32_t tgid)
 {
+    const struct stretch new = {e->thread->index, tgid, e->ordinal, e->time_ns};
+    struct stretch *last = t->nr_stretches ? &t->stretches[t->nr_stretches - 1] : NULL;
+
+    if (last && last->thread == new.thread && last->from == new.from &&
+        last->time_ns <= new.time_ns) {
+        *last = new;
+        return true;
+    }
     if (!array_reserve(&t->stretches, &t->cap_stretches, t->nr_stretches + 1,
                        sizeof(*t->stretches))) {
         return false;
     }
-    t->stretches[t->nr_stretches++] =
-        (struct stretch){e->thread->index, tgid, e->ordinal, e->time_ns};
+    t->stretches[t->nr_stretches++] = new;
     return true;
 }
 
@@ -120,7 +159,11 @@ static int on_os(void *arg, struct ctr_job *job, const struct ctr_os_event *e)
     bool ok = last != NULL;
 
     (void)job;
-    if (ok && ctr_parse_task(e, &task) == 0) {
+    t->full |= t->nr_areas == MAX_CHANGES || t->nr_stretches == MAX_CHANGES;
+    if (ok && t->full) { /* once for each vCPU */
+        ok = *last == NOT_KNOWN || add_stretch(t, e, NOT_KNOWN);
+        *last = NOT_KNOWN;
+    } else if (ok && ctr_parse_task(e, &task) == 0) {
         *last = task.tgid;
         ok = add_stretch(t, e, task.tgid);
     } else if (ok && ctr_parse_area(e, &area) == 0) {
@@ -308,7 +351,7 @@ static bool add_files(struct places *p)
         return false;
     }
     for (uint32_t i = 0; i < t->nr_paths; i++) {
-        p->files[i] = (struct mapped_file){.path = t->paths[i], .seq = i};
+        p->files[i] = (struct mapped_file){.path = t->paths[i].text, .seq = i};
     }
     p->nr_files = t->nr_paths;
     for (size_t i = 0; i < t->nr_areas; i++) {
@@ -336,11 +379,16 @@ bool places_tasks_read(struct places *p, struct ctr_trace *tr)
     const struct ctr_replay_ops ops = {.os = on_os};
 
     p->tasks = t;
-    if (!t) {
+    if (!t || !(t->slots = calloc(NR_SLOTS, sizeof(*t->slots)))) {
         return false;
     }
-    /* Damage is reported by who reads the events for other reasons. */
-    ctr_replay(tr, &ops, t, &opts, NULL);
+    t->diag.off = CTR_NO_OFF;
+    t->error = ctr_replay(tr, &ops, t, &opts, &t->diag);
+    if (!t->error && t->full) {
+        t->error = -CTR_E_LIMIT;
+        snprintf(t->diag.text, sizeof(t->diag.text), "too many changes");
+        t->diag.code = CTR_E_LIMIT;
+    }
     having = t->failed ? NULL : calloc(1, sizeof(*having));
     if (!having) {
         return false;
@@ -378,9 +426,10 @@ void places_tasks_fini(struct places *p)
 
     if (t) {
         for (uint32_t i = 0; i < t->nr_paths; i++) {
-            free(t->paths[i]);
+            free(t->paths[i].text);
         }
         free(t->paths);
+        free(t->slots);
         free(t->areas);
         free(t->stretches);
         free(t->last);
@@ -389,6 +438,14 @@ void places_tasks_fini(struct places *p)
 }
 
 /* --------------------------------------------------------------------- queries */
+
+int places_tasks_error(const struct places *p, struct ctr_diag *diag)
+{
+    if (p->tasks) {
+        *diag = p->tasks->diag;
+    }
+    return p->tasks ? p->tasks->error : 0;
+}
 
 bool places_tasks_have(const struct places *p, const struct module *m)
 {
