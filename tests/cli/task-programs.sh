@@ -48,6 +48,30 @@ functions --elf root/bin/gamma -- "idle cpu0:-=1" alpha-5:alpha+0x1000=2 gamma-6
     gamma-6:gamma=24 gamma-6:delta+0x1000=1 "thread of alpha-7:alpha+0x1000=32" "thread of alpha-7:-=320" \
     "thread of alpha-7:gamma=128"
 
+# A library that no process had is no reason to stop; only a kernel names no process's code.
+pie() {
+    python3 - "$SRC/tests/cli" "$1" "$2" <<'END' || exit 1
+import sys
+sys.path.insert(0, sys.argv[1])
+import mkelf
+mkelf.write(sys.argv[2], "dyn", int(sys.argv[3], 0), bytes(64), [("other", 0, 4)])
+END
+}
+pie libother.so 0x1000
+run 0 "$sym" --functions --elf root/bin/gamma --elf libother.so t.ctr
+one_line "a library that no process had"
+grep -q 'libother.so: no such program or library ran in any trace$' stderr || fail "$(cat stderr)"
+mv stdout with
+run 0 "$sym" --functions --elf root/bin/gamma t.ctr
+same with stdout "a library that no process had changes the output"
+run 1 "$sym" --functions --elf libother.so t.ctr
+one_line "only a library that no process had"
+pie kernel 0xffff800080000000
+run 1 "$sym" --functions --elf root/bin/gamma --elf kernel t.ctr
+grep -q 'kernel: can be loaded anywhere, and t.ctr does not say where' stderr || fail "$(cat stderr)"
+run 0 "$sym" --functions --json --slide=0 --elf kernel t.ctr
+grep -q '"module": *"/bin' stdout && fail "a kernel names processes' code: $(cat stdout)"
+
 # counts FILE=INSTRUCTIONS...: of tracecov
 counts() {
     python3 - stdout "$@" <<'END' || fail "tracecov: $(cat stdout)"

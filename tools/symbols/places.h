@@ -95,7 +95,8 @@ struct places;
  * file that only the trace names and that does not match is skipped with a remark.
  * A trace without mappings (recorded without `map', or a stream): the --elf files that
  * are not movable are at their own addresses in every process; movable ones are refused.
- * Of a machine, where a file was moved to is found by its code.
+ * Of a machine, where a file was moved to is found by its code; one of a process is where the
+ * process has it, and one that no process had is not used (modset_status).
  */
 int places_load(struct places **out, struct modset *s, struct ctr_trace *tr,
                 const char *path);

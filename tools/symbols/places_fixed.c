@@ -42,12 +42,16 @@ static int cannot_move(const struct places *p, const struct elf_arg *e, const ch
     return TOOL_FAILED;
 }
 
-/*
- * Where a machine runs the file.  *moves: it may have been moved, and its code may change
- * while it runs: it is not compared any more.
- */
+struct found {
+    uint64_t slide;
+    /* It may have been moved, and its code may change while it runs: it is not compared. */
+    bool moves;
+    bool absent; /* it is a program or library that no process had */
+};
+
+/* Where a machine runs the file. */
 static int find_slide(const struct places *p, struct ctr_trace *tr,
-                      const struct elf_arg *e, uint64_t *slide, bool *moves)
+                      const struct elf_arg *e, struct found *f)
 {
     const struct modset_options *opt = &p->set->opt;
     struct slide_code code;
@@ -55,19 +59,23 @@ static int find_slide(const struct places *p, struct ctr_trace *tr,
     bool found;
 
     code_of(e, &code);
-    *moves = e->info.movable || slide_in_upper_half(&code);
-    if (opt->slide && *moves) {
-        *slide = *opt->slide;
+    f->moves = e->info.movable || slide_in_upper_half(&code);
+    if (opt->slide && f->moves) {
+        f->slide = *opt->slide;
         return TOOL_OK;
     }
-    found = slide_find(tr, &code, slide);
-    *slide = found ? *slide : 0;
-    *moves |= *slide != 0;
+    found = slide_find(tr, &code, &f->slide);
+    f->slide = found ? f->slide : 0;
+    f->moves |= f->slide != 0;
+    if (!found && e->info.movable && p->tasks && !slide_in_upper_half(&code)) {
+        f->absent = true;
+        return TOOL_OK;
+    }
     if (!found && e->info.movable && !opt->force) {
         return cannot_move(p, e, "hardly any of its code ran; --slide");
     }
-    fit = slide_fit(tr, &code, *slide);
-    if (*moves && !slide_fits(&fit) && !opt->force) {
+    fit = slide_fit(tr, &code, f->slide);
+    if (f->moves && !slide_fits(&fit) && !opt->force) {
         tool_error(opt->prog,
                    "%s: not the file that ran in %s: its code differs in %" PRIu64
                    " of %" PRIu64 " blocks; --force uses it anyway",
@@ -108,7 +116,7 @@ int places_fixed_load(struct places *p, struct ctr_trace *tr, const char *why_un
     int status = TOOL_OK;
 
     ctr_trace_info(tr, &info);
-    if (places_tasks_wanted(&s->opt, &info)) {
+    if (places_tasks_wanted(s, &info)) {
         status = places_tasks_read(p, tr)
                      ? modset_resolve(s, &p->target, p->files, p->nr_files)
                      : no_memory(p);
@@ -118,21 +126,23 @@ int places_fixed_load(struct places *p, struct ctr_trace *tr, const char *why_un
     }
     for (unsigned i = 0; !status && i < s->opt.nr_elfs; i++) {
         struct elf_arg *e = &s->elfs[i];
-        uint64_t slide = 0;
-        bool moves = false;
+        struct found found = {0, false, false};
 
         if (e->mod && places_tasks_have(p, &e->mod->pub)) {
             continue;
         }
         if (info.machine) {
-            status = find_slide(p, tr, e, &slide, &moves);
+            status = find_slide(p, tr, e, &found);
         } else if (e->info.movable) {
             status = cannot_move(p, e, why_unmapped);
         }
+        if (found.absent) { /* modset_status says so */
+            continue;
+        }
         status = status ? status : modset_resolve_elf(s, e);
         if (!status) {
-            e->mod->trusted |= moves;
-            status = add_elf(p, e, slide);
+            e->mod->trusted |= found.moves;
+            status = add_elf(p, e, found.slide);
         }
     }
     return status;

@@ -326,7 +326,7 @@ int places_load_lazily(struct places **out, struct modset *s, struct ctr_trace *
 
     ctr_trace_info(tr, &info);
     if (!status && !p->mappings && !s->opt.nr_elfs && !s->opt.nr_kallsyms &&
-        !places_tasks_wanted(&s->opt, &info)) {
+        !places_tasks_wanted(s, &info)) {
         places_free(p);
         *out = NULL;
         return TOOL_OK;

@@ -201,8 +201,8 @@ const uint8_t *jit_bytes(const struct mod *m, uint64_t vaddr, size_t *n);
 /* ----------------------------------------------------------- places_tasks.c */
 
 struct task_places;
-/* Whether user programs of a machine can have names. */
-bool places_tasks_wanted(const struct modset_options *opt, const struct ctr_info *info);
+/* Whether user programs of a machine can have names: not if the only files are kernels. */
+bool places_tasks_wanted(const struct modset *s, const struct ctr_info *info);
 /* Reads which files its processes have as code: they become the first ones of the list.
  * False: no memory.  places_tasks_fini in any case. */
 bool places_tasks_read(struct places *p, struct ctr_trace *tr);

@@ -364,10 +364,23 @@ static bool add_files(struct places *p)
     return true;
 }
 
-bool places_tasks_wanted(const struct modset_options *opt, const struct ctr_info *info)
+/* Kernels are in the upper half of the addresses. */
+static bool is_of_users(const struct elf_arg *e)
 {
-    return info->machine && info->seekable && info->events & CTR_HAS_TASK &&
-           (opt->sysroot || opt->nr_elfs);
+    const struct sym_code *code;
+
+    return !symfile_code(e->file, &code) ||
+           !(code[0].addr >> (e->info.addr_bits - 1) & 1);
+}
+
+bool places_tasks_wanted(const struct modset *s, const struct ctr_info *info)
+{
+    bool some = s->opt.sysroot != NULL;
+
+    for (unsigned i = 0; !some && i < s->opt.nr_elfs; i++) {
+        some = is_of_users(&s->elfs[i]);
+    }
+    return some && info->machine && info->seekable && info->events & CTR_HAS_TASK;
 }
 
 bool places_tasks_read(struct places *p, struct ctr_trace *tr)
