@@ -24,7 +24,7 @@ ACCEL = "tcg,thread=multi"
 CLOCK = machines.CLOCK.replace("-icount shift=0,sleep=off", "-accel " + ACCEL)
 VCPUS = 4
 STOPPED = re.compile(r"Stopped execution of TB chain before \S+ \[(\w+)\]")
-ROUNDS = 300  # of aarch64.c, for each vCPU
+ROUNDS = 300  # of vcpus.h, for each vCPU
 
 
 def record(tools, target, options, accel=ACCEL, more=()):
@@ -110,8 +110,8 @@ def additions(tools, target):
     """What the vCPUs did to the counters that they share, with blocks as they are."""
     trace = record(tools, target, ("--events", "exec,mem,val"))
     shared = machines.symbol(tools, target, "shared")
-    # as struct shared of aarch64.c
-    counters = {"guarded": (shared + 8, 8), "added": (shared + 16, 8), "done": (shared + 28 + 8 * VCPUS, 4)}
+    # as vcpus.h has them
+    counters = {"guarded": (shared + 8, 8), "added": (shared + 16, 8), "done": (shared + 24 + 8 * VCPUS, 8)}
     loaded, pairs = {}, collections.defaultdict(list)
     for o in map(json.loads, common.dump_lines(tools, trace, "--events", "mem,val", "--addr",
                                                "0x%x-0x%x" % (shared, shared + 4095))):
