@@ -225,10 +225,13 @@ static void random_event(uint64_t *rng, struct evenc *e, unsigned i)
         type = CTR_EVENT_AREA;
         put_u32(&p, random_below(rng, 9));
         put_u32(&p, random_below(rng, 3));
+        if (le32(p.p + 4) == CTR_AREA_ANEW) {
+            page = 0;
+        }
         put_u64(&p, page);
-        put_u64(&p, page + 4096 * (1 + random_below(rng, 9)));
+        put_u64(&p, page ? page + 4096 * (1 + random_below(rng, 9)) : 0);
         put_u64(&p, page * random_below(rng, 9));
-        put_str(&p, "/lib/libc.so.6", random_below(rng, 15));
+        put_str(&p, "/lib/libc.so.6", page ? random_below(rng, 15) : 0);
         break;
     case 11:
         type = CTR_EVENT_SLICE;
