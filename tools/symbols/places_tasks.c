@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "common/array.h"
+#include "common/hash.h"
 
 #define MAX_FILES 16384u
 #define NR_SLOTS (2 * MAX_FILES) /* a power of two */
@@ -72,21 +73,10 @@ static uint32_t *last_of(struct task_places *t, uint32_t thread)
                : NULL;
 }
 
-/* FNV-1a */
-static uint64_t hash_of(const struct ctr_str *path)
-{
-    uint64_t h = 0xcbf29ce484222325;
-
-    for (size_t i = 0; i < path->n; i++) {
-        h = (h ^ (uint8_t)path->p[i]) * 0x100000001b3;
-    }
-    return h ^ h >> 32;
-}
-
 /* The number of a path; UINT32_MAX: no memory, or there are too many. */
 static uint32_t number_of(struct task_places *t, const struct ctr_str *path)
 {
-    const uint64_t hash = hash_of(path);
+    const uint64_t hash = hash_bytes(HASH_START, path->p, path->n);
     uint32_t slot = hash % NR_SLOTS;
     char *text;
 

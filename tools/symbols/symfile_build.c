@@ -77,15 +77,6 @@ const char *string_get(const struct reader *r, uint32_t off)
     return (const char *)r->strings.p + off;
 }
 
-uint64_t hash_bytes(uint64_t hash, const void *p, size_t n)
-{
-    const unsigned char *s = p;
-    for (size_t i = 0; i < n; i++) {
-        hash = (hash ^ s[i]) * UINT64_C(0x100000001b3);
-    }
-    return hash;
-}
-
 /* Appends to a blob; returns the offset. */
 static uint32_t append(struct reader *r, struct symvec *v, const void *p, size_t n)
 {

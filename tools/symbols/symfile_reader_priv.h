@@ -10,6 +10,8 @@
 #include <elfutils/libdw.h>
 #include <elfutils/libdwfl.h>
 #include <gelf.h>
+
+#include "common/hash.h"
 #include "symfile_table_priv.h"
 
 /* An array that grows. */
@@ -95,9 +97,6 @@ uint32_t string_demangle(struct reader *r, uint32_t linkage);
 /* Adds bytes, once; returns their offset in PART_BYTES. */
 uint32_t bytes_add(struct reader *r, const void *p, size_t n);
 #define BYTES_PTR(off) ((const uint8_t *)(uintptr_t)(off))
-/* A hash of n bytes, begun with an earlier one or HASH_START. */
-#define HASH_START UINT64_C(0xcbf29ce484222325)
-uint64_t hash_bytes(uint64_t hash, const void *p, size_t n);
 #define STRING_PTR(off) ((const char *)(uintptr_t)(off))
 #define STRING_OFF(ptr) ((uint32_t)(uintptr_t)(ptr))
 /* Sorts spans and makes them disjoint: where several overlap the deepest counts, among

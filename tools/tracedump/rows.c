@@ -6,27 +6,16 @@
 #include <string.h>
 
 #include "common/array.h"
+#include "common/hash.h"
 
 static struct row_key *key_at(const struct rows *t, size_t i)
 {
     return (struct row_key *)((char *)t->row + i * t->row_bytes);
 }
 
-/* FNV-1a */
-static size_t hash(const void *key, size_t n)
-{
-    const uint8_t *p = key;
-    uint64_t h = 0xcbf29ce484222325ull;
-
-    for (size_t i = 0; i < n; i++) {
-        h = (h ^ p[i]) * 0x100000001b3ull;
-    }
-    return (size_t)(h ^ h >> 32);
-}
-
 static uint32_t *place_of(const struct rows *t, const void *key, size_t n)
 {
-    for (size_t i = hash(key, n);; i++) {
+    for (size_t i = (size_t)hash_bytes(HASH_START, key, n);; i++) {
         uint32_t *p = &t->index[i & (t->size - 1)];
         const struct row_key *k = *p ? key_at(t, *p - 1) : NULL;
         if (!k || (k->n == n && !memcmp(k->bytes, key, n))) {
