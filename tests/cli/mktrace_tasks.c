@@ -121,6 +121,20 @@ static void area(struct maker *m, uint32_t tgid, uint32_t flags, uint64_t start,
     put_event(m, CTR_EVENT_AREA, tick(m), o.p, o.n);
 }
 
+/* With two blocks of user code: 1 at 0x401000, 2 at 0x501000. */
+static void open_areas(struct maker *m, const char *path)
+{
+    struct block b = {.id = 1, .pc = 0x401000, .mode = CTR_PRIVILEGE_USER << 4};
+
+    maker_open(m, path, "aarch64-softmmu", EM_AARCH64, false, 64,
+               CTR_EVENTS_EXEC | CTR_EVENTS_TASK);
+    block_insn(&b, "\x1f\x20\x03\xd5", 4);
+    add_block(m, &b);
+    b.id = 2;
+    b.pc = 0x501000;
+    add_block(m, &b);
+}
+
 /* A block is a whole function, of alpha and of gamma; another one of delta. */
 static void areas(struct maker *m, uint32_t thread)
 {
@@ -152,17 +166,10 @@ static void areas(struct maker *m, uint32_t thread)
 
 void make_areas(const char *path)
 {
-    struct block b = {.id = 1, .pc = 0x401000, .mode = CTR_PRIVILEGE_USER << 4};
     struct maker m = {0};
     uint32_t process;
 
-    maker_open(&m, path, "aarch64-softmmu", EM_AARCH64, false, 64,
-               CTR_EVENTS_EXEC | CTR_EVENTS_TASK);
-    block_insn(&b, "\x1f\x20\x03\xd5", 4);
-    add_block(&m, &b);
-    b.id = 2;
-    b.pc = 0x501000;
-    add_block(&m, &b);
+    open_areas(&m, path);
     process = add_process(&m, 7, 1);
     areas(&m, add_thread(&m, process, 7, 0));
     maker_close(&m, true);
@@ -172,17 +179,10 @@ void make_areas(const char *path)
  * instead of it. */
 void make_areas_again(const char *path)
 {
-    struct block b = {.id = 1, .pc = 0x401000, .mode = CTR_PRIVILEGE_USER << 4};
     struct maker m = {0};
     uint32_t thread;
 
-    maker_open(&m, path, "aarch64-softmmu", EM_AARCH64, false, 64,
-               CTR_EVENTS_EXEC | CTR_EVENTS_TASK);
-    block_insn(&b, "\x1f\x20\x03\xd5", 4);
-    add_block(&m, &b);
-    b.id = 2;
-    b.pc = 0x501000;
-    add_block(&m, &b);
+    open_areas(&m, path);
     thread = add_thread(&m, add_process(&m, 7, 1), 7, 0);
     for (unsigned i = 0; i < 6000; i++) {
         task(&m, 5, 5, 0xffff000000005000, "alpha");
