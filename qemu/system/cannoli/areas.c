@@ -342,11 +342,10 @@ static unsigned page_shift(CPUState *cpu)
 {
 #ifdef TARGET_AARCH64
     CPUARMState *env = cpu_env(cpu);
-    const uint64_t host = HCR_E2H | HCR_TGE;
-    int el = (arm_hcr_el2_eff(env) & host) == host ? 2 : 1;
     static const uint8_t shifts[] = { 12, 16, 14, 12 }; /* TCR_ELx.TG0 */
+    uint64_t tcr = env->cp15.tcr_el[cannoli_kernel_el(env)];
 
-    return shifts[extract64(env->cp15.tcr_el[el], 14, 2)];
+    return shifts[extract64(tcr, 14, 2)];
 #else
     return 12;
 #endif

@@ -15,16 +15,24 @@
 #include "internals.h"
 #endif
 
+#ifdef TARGET_ARM
+int cannoli_kernel_el(CPUARMState *env)
+{
+    const uint64_t host = HCR_E2H | HCR_TGE;
+
+    return arm_feature(env, ARM_FEATURE_EL2) &&
+                   (arm_hcr_el2_eff(env) & host) == host
+               ? 2
+               : 1;
+}
+#endif
+
 /* The fields of CTR_EVENT_CONTEXT; false: not known for this target. */
 static bool read_context(CPUState *cpu, CannoliContext *c)
 {
 #if defined(TARGET_ARM)
     CPUARMState *env = cpu_env(cpu);
-    const uint64_t host = HCR_E2H | HCR_TGE;
-    int el = arm_feature(env, ARM_FEATURE_EL2) &&
-                     (arm_hcr_el2_eff(env) & host) == host
-                 ? 2
-                 : 1;
+    int el = cannoli_kernel_el(env);
     uint64_t ttbr0 = env->cp15.ttbr0_el[el], ttbr1 = env->cp15.ttbr1_el[el];
     uint64_t tcr = env->cp15.tcr_el[el];
 

@@ -53,6 +53,10 @@ typedef struct {
 /* The task that the vCPU runs; where the page table of user addresses is. */
 const CannoliTaskNow *cannoli_task_now(CPUState *cpu);
 uint64_t cannoli_page_table(CPUState *cpu);
+#ifdef TARGET_ARM
+/* Where a system like Linux runs: 2 if it is a hypervisor's host (VHE). */
+int cannoli_kernel_el(CPUARMState *env);
+#endif
 
 /* NULL: it is not known. */
 const CannoliTaskLayout *cannoli_task_layout(void);

@@ -145,15 +145,14 @@ void cannoli_turn_executes(bool executes)
 
 void cannoli_turn_wait(QemuMutex *mutex)
 {
-    if (!mine || !qemu_mutex_trylock(mutex)) {
-        if (!mine) {
-            qemu_mutex_lock(mutex);
-        }
+    if (!qemu_mutex_trylock(mutex)) {
         return;
     }
-    go_outside();
+    cannoli_bql_wait();
     qemu_mutex_lock(mutex);
-    go_inside();
+    if (mine) {
+        go_inside();
+    }
 }
 
 void cannoli_turn(void)
