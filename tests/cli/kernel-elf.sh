@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # A machine's kernel as an ELF file (vmlinux): where KASLR has moved it to is found by its code,
 # although the kernel has changed some of it; --slide says it; another build is refused; a copy
-# of /proc/kallsyms beside it names what it does not have.
+# of /proc/kallsyms beside it names what it does not have.  Modules, as Linux loads them.
 . "$SRC/tests/cli/libtracedump.sh"
 sym=$BIN/tracesym
 need python3
@@ -88,6 +88,63 @@ got = {e["function"]: e["self"] for e in map(json.loads, open(sys.argv[1])) if e
 want = {"fn_%03u" % i: 16 if i == 1 else 8 for i in range(33)}
 sys.exit(got != {**want, "of_module": 8 * 267} and repr(got))
 END
+
+# A module: its code that Linux keeps is together, the code of the start is not there.  Where it
+# is is found by its code, although calls are filled in, or said by a copy of the kernel's files.
+python3 - "$SRC/tests/cli" <<'END' || exit 1
+import sys
+sys.path.insert(0, sys.argv[1])
+import mkelf
+image = open("image", "rb").read()
+
+
+def functions(first, n, patched=True):
+    text = bytearray(image[0x1000 + 64 * first:0x1000 + 64 * (first + n)])
+    for i in range(n if patched else 0):
+        text[64 * i + 4:64 * i + 8] = bytes(4)
+    return bytes(text), [("fn_%03u" % (first + i), 64 * i, 32) for i in range(n)]
+
+
+start = bytes(range(128)), [("fn_start", 0, 64)]
+mkelf.write_object("mod-ule.ko", [
+    (".note", 2, 4, b"note", []), (".text", 6, 16, *functions(0, 200)),
+    (".init.text", 6, 4, *start), (".data", 3, 64, b"data" * 10, []),
+    (".text.unlikely", 6, 64, *functions(200, 100))])
+mkelf.write_object("few.ko", [(".text", 6, 16, *functions(0, 5))])
+mkelf.write_object("other.ko", [(".text", 6, 16, image[0x1020:0x4020], [("not_this", 0, 9)])])
+END
+printf 'other 9 0 - Live 0x1000\nmod_ule 20480 0 - Live 0xffff80009fe01000\n' >modules
+printf 'few 320 1 mod_ule, Live 0xffff80009fe01000 (OE)\nother 1 0 - Live 0xffff80009fe01000\n' >few
+printf '%s\n' 'ffff80009fe01020 t fn_000	[few]' 'ffff800000001000 d data	[few]' >copy
+for option in "" --kallsyms=modules; do
+    # shellcheck disable=SC2086
+    all_named "a module $option" --elf mod-ule.ko $option
+done
+run 1 "$sym" --functions --elf few.ko k.ctr
+one_line "too little of a module"
+grep -q 'few.ko: hardly any of its code ran, or a copy of /proc/modules has to say where' stderr ||
+    fail "$(cat stderr)"
+for file in few copy; do
+    run 0 "$sym" -q --functions --json --elf few.ko --kallsyms=$file k.ctr
+    [ "$(grep -c '"module": "few.ko"' stdout)" = 5 ] || fail "$file: $(cat stdout)"
+done
+grep -q '"fn_000", "module": "few.ko".*"self": 8,' stdout || fail "$(cat stdout)"
+run 1 "$sym" --functions --elf other.ko --kallsyms=few k.ctr
+one_line "another module"
+grep -q 'other.ko: not the file that ran in k.ctr: its code differs in .* blocks' stderr ||
+    fail "$(cat stderr)"
+# Without files, its functions are one.
+run 0 "$sym" --functions --json --kallsyms=modules k.ctr
+grep -q '"function": "\[mod_ule\]", "module": "modules".*"self": 2408,' stdout || fail "$(cat stdout)"
+printf 'mod_ule 20480 0 - Live 0x0\n' >hidden
+run 0 "$sym" --functions --kallsyms=hidden k.ctr
+one_line hidden
+grep -q 'hidden: line 1 is wrong (all addresses are 0: it was not read as root)' stderr ||
+    fail "$(cat stderr)"
+run 0 "$BIN/tracedump" --elf mod-ule.ko -c --pc fn_200 k.ctr
+grep -Eq '^ +8 +0 +0  total$' stdout || fail "--pc fn_200: $(cat stdout)"
+run 0 "$BIN/tracecov" --elf mod-ule.ko -f json k.ctr
+[ "$(grep -o '"name":"fn_[0-9]*"' stdout | wc -l)" = 300 ] || fail "tracecov: $(cat stdout)"
 
 # What is no kernel of the trace.
 "$TOOLS/mktrace" machine aarch64 t.ctr || exit 1

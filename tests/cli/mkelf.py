@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Small ELF files of aarch64: code at an address, with functions."""
+"""Small ELF files of aarch64: code at an address, with functions; objects, whose sections have
+no address."""
 import struct
 
 TYPES = {"exec": 2, "dyn": 3}
@@ -27,3 +28,32 @@ def write(name, kind, address, text, functions):
     segment = struct.pack("<IIQQQQQQ", 1, 5, CODE, address, 0, len(text), len(text), CODE)
     with open(name, "wb") as f:
         f.write((header + segment).ljust(CODE, b"\0") + parts + sections)
+
+
+def write_object(name, sections):
+    """sections: (name, flags, alignment, bytes, functions); functions as above, in the section."""
+    names, symbols, texts = b"\0", bytes(24), b"\0"
+    rows = []
+    for i, (section, flags, alignment, data, functions) in enumerate(sections):
+        rows.append([len(texts), 1, flags, data, 0, 0, alignment])
+        texts += section.encode() + b"\0"
+        for function, at, size in functions:
+            symbols += struct.pack("<IBBHQQ", len(names), 0x12, 0, i + 1, at, size)
+            names += function.encode() + b"\0"
+    for section, kind, data, link, entry in (
+            (".symtab", 2, symbols, len(rows) + 2, 24), (".strtab", 3, names, 0, 0),
+            (".shstrtab", 3, None, 0, 0)):
+        rows.append([len(texts), kind, 0, data, link, entry, 8])
+        texts += section.encode() + b"\0"
+    rows[-1][3] = texts
+    parts, table = b"", bytes(64)
+    for at, kind, flags, data, link, entry, alignment in rows:
+        parts += b"\0" * (-len(parts) % alignment)
+        table += struct.pack("<IIQQQQIIQQ", at, kind, flags, 0, 64 + len(parts), len(data), link,
+                             1 if entry else 0, alignment, entry)
+        parts += data
+    parts += b"\0" * (-len(parts) % 8)
+    with open(name, "wb") as f:
+        f.write(b"\x7fELF\2\1\1" + bytes(9) + struct.pack(
+            "<HHIQQQIHHHHHH", 1, 183, 1, 0, 0, 64 + len(parts), 0, 64, 0, 0, 64, len(rows) + 1,
+            len(rows)) + parts + table)

@@ -32,6 +32,24 @@ against sections 1000
 shapes lto g++ -O2 -g -flto
 against lto 1000
 
+# An object: its sections have no addresses but those that are given to them here.
+cp "$sources/calc.c" . && gcc -O2 -g -ffunction-sections -c -o object.o calc.c || exit 1
+"$symdump" code object.o >code
+[ "$(wc -l <code)" -gt 1 ] || fail "sections: $(cat code)"
+while read -r from to section; do
+    for ((pc = 16#$from; pc < 16#$to; pc++)); do
+        printf '%x\n' $pc >>pcs.ours
+        printf '%x\n' $((pc - 16#$from)) >>pcs.bin
+    done
+    "$symdump" addr2line object.o <pcs.ours | grep -v ^0x >>ours.o
+    addr2line -i -f -C -j "$section" -e object.o <pcs.bin >>bin.o
+    rm pcs.*
+done <code
+grep -q 'calc.c:[1-9]' bin.o || fail "no lines: $(head bin.o)"
+diff <(sed 's/ (discriminator .*//' bin.o) ours.o >differ || fail "an object: $(head differ)"
+"$symdump" code object.o | cut -d' ' -f1,2 >full
+"$symdump" --headers code object.o | cut -d' ' -f1,2 | diff - full || fail "headers: other addresses"
+
 # Formats that binutils 2.40 and elfutils 0.188 do not support.
 llvm=$(command -v llvm-symbolizer || command -v llvm-symbolizer-14)
 against_llvm() {

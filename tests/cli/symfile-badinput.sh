@@ -29,7 +29,8 @@ printf '\177ELF' >magic
 bad $NOTELF magic 'not an ELF file'
 cp "$sources/calc.c" calc.c
 gcc -g -O2 -o good calc.c && gcc -g -c -o object.o calc.c || exit 1
-bad $NOTELF object.o 'neither a program nor a library'
+cp good core && printf '\004' | dd of=core bs=1 seek=16 conv=notrunc 2>/dev/null
+bad $NOTELF core 'neither a program nor a library'
 ar rc archive.a object.o
 bad $NOTELF archive.a 'not an ELF file'
 

@@ -60,6 +60,7 @@ seed g++ b.cpp -gdwarf-4 -fno-exceptions -fno-rtti -ffunction-sections
 seed g++ b.cpp -gdwarf-4 -fno-exceptions -fno-rtti -fdebug-types-section
 seed gcc a.c -s
 seed gcc a.c -gdwarf-5 -gz
+seed gcc a.c -gdwarf-5 -c
 seed clang a.c -gdwarf-5
 seed arm-linux-gnueabi-gcc a.c -g -marm
 seed arm-linux-gnueabihf-gcc a.c -g -mthumb

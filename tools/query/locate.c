@@ -238,9 +238,13 @@ static bool add_range(struct tool_ranges *out, struct ctr_range r)
 static bool on_bias(void *arg, const struct place_bias *b)
 {
     struct mapper *m = arg;
-    uint64_t from = (m->hit->from + b->bias) & m->mask;
-    uint64_t last = (m->hit->to - 1 + b->bias) & m->mask;
+    uint64_t first = m->hit->from > b->first ? m->hit->from : b->first;
+    uint64_t end = m->hit->to - 1 < b->last ? m->hit->to - 1 : b->last;
+    uint64_t from = (first + b->bias) & m->mask, last = (end + b->bias) & m->mask;
 
+    if (first > end) {
+        return true;
+    }
     if (last < from) { /* at the end of the address space */
         last = m->mask;
     }

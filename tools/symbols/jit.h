@@ -8,6 +8,7 @@
  *   jit_perfmap.c   the parser of perf maps
  *   jit_dump.c      the parser of jitdump files
  *   jit_kallsyms.c  the parser of /proc/kallsyms
+ *   jit_modules.c   the parser of /proc/modules, and where a module is
  *   jit_kernel.c    the parser of kernel images (jit_kernel.h)
  *   jit_layers.c    functions that do not overlap, and older ones at the same addresses
  *   jit_symfile.c   a layer as a struct symfile, for queries
@@ -80,6 +81,13 @@ bool jit_parse_perf_map(struct jit_code *c, const uint8_t *p, size_t n);
 bool jit_parse_dump(struct jit_code *c, const uint8_t *p, size_t n);
 /* The same for a copy of a kernel's /proc/kallsyms. */
 bool jit_parse_kallsyms(struct jit_code *c, const uint8_t *p, size_t n);
+/* The same for a copy of /proc/modules: each module is a function, named "[MODULE]". */
+bool jit_parse_modules(struct jit_code *c, const uint8_t *p, size_t n);
+/* Whether a file begins as /proc/modules does. */
+bool jit_is_modules(const uint8_t *p, size_t n);
+/* Where a module's code begins, by a copy of either; name: that of its file.  False: the
+ * module is not there. */
+bool jit_module_base(const uint8_t *p, size_t n, const char *name, uint64_t *base);
 
 /* ------------------------------------------------------------------- layers */
 

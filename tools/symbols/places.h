@@ -184,11 +184,13 @@ bool places_loaded(const struct places *p, const struct module *m,
 struct place_bias {
     uint32_t process; /* index; PLACE_ANY_PROCESS: of every process */
     uint64_t bias;
+    uint64_t first,
+        last; /* the addresses for which that is so; others may have another one */
 };
 #define PLACE_ANY_PROCESS UINT32_MAX
 /*
  * Calls fn for each process in which code of a module was mapped, once for each address
- * that it was loaded at.  fn returns false to stop.  False: no memory.
+ * that it was loaded at, and of a module of a kernel for each of its sections.  fn returns false to stop.  False: no memory.
  */
 bool places_each_bias(const struct places *p, const struct ctr_trace *tr,
                       const struct module *m,

@@ -40,12 +40,10 @@ static bool bias_of(const struct range *r, uint64_t *bias)
 }
 
 /* Passes on a bias that was not met yet in its process; 1: no memory, 2: stopped. */
-static int add_bias(struct bias_search *s, uint32_t process, uint64_t bias)
+static int add_bias(struct bias_search *s, struct place_bias b)
 {
-    struct place_bias b = {process, bias};
-
     for (uint32_t i = 0; i < s->nr_found; i++) {
-        if (s->found[i].bias == bias) {
+        if (s->found[i].bias == b.bias && s->found[i].first == b.first) {
             return 0;
         }
     }
@@ -55,6 +53,11 @@ static int add_bias(struct bias_search *s, uint32_t process, uint64_t bias)
     s->found[s->nr_found++] = b;
     s->stopped = !s->fn(s->arg, &b);
     return s->stopped ? 2 : 0;
+}
+
+static struct place_bias everywhere(uint32_t process, uint64_t bias)
+{
+    return (struct place_bias){process, bias, 0, UINT64_MAX};
 }
 
 static int on_mapping(void *arg, const struct ctr_mapping *m)
@@ -68,7 +71,7 @@ static int on_mapping(void *arg, const struct ctr_mapping *m)
         return 0;
     }
     r = range_of_mapping(m, f->mod);
-    return bias_of(&r, &bias) ? add_bias(s, m->process, bias) : 0;
+    return bias_of(&r, &bias) ? add_bias(s, everywhere(m->process, bias)) : 0;
 }
 
 bool places_each_bias(const struct places *p, const struct ctr_trace *tr,
@@ -81,7 +84,7 @@ bool places_each_bias(const struct places *p, const struct ctr_trace *tr,
     if (m->generated) {
         for (uint32_t i = 0; !ret && ctr_trace_process(tr, i); i++) {
             s.nr_found = 0;
-            ret = places_jit_in(p, i, m) ? add_bias(&s, i, 0) : 0;
+            ret = places_jit_in(p, i, m) ? add_bias(&s, everywhere(i, 0)) : 0;
         }
         free(s.found);
         return !ret || s.stopped;
@@ -89,8 +92,13 @@ bool places_each_bias(const struct places *p, const struct ctr_trace *tr,
     for (size_t i = 0; !ret && !p->mappings && i < p->ranges.n; i++) {
         const struct range *r = &p->ranges.v[i];
         uint64_t bias;
-        if (&r->mod->pub == m && bias_of(r, &bias)) {
-            ret = add_bias(&s, PLACE_ANY_PROCESS, bias);
+        if (r->mod && &r->mod->pub == m && bias_of(r, &bias)) {
+            struct place_bias b = everywhere(PLACE_ANY_PROCESS, bias);
+            if (r->section) {
+                b.first = r->offset;
+                b.last = r->offset + (r->end - r->start - 1);
+            }
+            ret = add_bias(&s, b);
         }
     }
     for (uint32_t i = 0; !ret && p->mappings && ctr_trace_process(tr, i); i++) {
@@ -115,7 +123,8 @@ static bool on_data_bias(void *arg, const struct place_bias *b)
     uint64_t vaddr = s->addr - b->bias;
     size_t n;
 
-    if ((b->process == s->process || b->process == PLACE_ANY_PROCESS) &&
+    if (vaddr >= b->first && vaddr <= b->last &&
+        (b->process == s->process || b->process == PLACE_ANY_PROCESS) &&
         symfile_bytes(s->out->module->file, vaddr, &n)) {
         s->out->vaddr = vaddr;
         s->out->start = s->addr;

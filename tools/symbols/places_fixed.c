@@ -6,15 +6,29 @@
 #include "places_priv.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 
 #include "common/array.h"
 #include "common/options.h"
 #include "places_slide.h"
+#include "symbols/jit.h"
+#include "symbols/jit_kernel.h"
 
 static int no_memory(const struct places *p)
 {
     tool_error(p->set->opt.prog, "%s: no memory", p->target.path);
     return TOOL_FAILED;
+}
+
+/* How far code runs above the slide of the file. */
+static uint64_t in_memory(const struct elf_arg *e, uint64_t vaddr)
+{
+    return e->info.object ? symfile_in_module(e->file, vaddr) : vaddr;
+}
+
+static bool is_kept(const struct elf_arg *e, uint64_t vaddr)
+{
+    return !e->info.object || in_memory(e, vaddr) != SYMFILE_NOT_IN_MODULE;
 }
 
 static void code_of(const struct elf_arg *e, struct slide_code *c)
@@ -24,12 +38,13 @@ static void code_of(const struct elf_arg *e, struct slide_code *c)
 
     c->n = 0;
     c->addr_bits = e->info.addr_bits;
+    c->is_module = e->info.object;
     for (uint32_t i = 0; i < n && c->n < SLIDE_PIECES; i++) {
         size_t bytes;
         const uint8_t *p = symfile_bytes(e->file, v[i].addr, &bytes);
-        if (p) {
+        if (p && is_kept(e, v[i].addr)) {
             bytes = bytes < v[i].end - v[i].addr ? bytes : v[i].end - v[i].addr;
-            c->v[c->n++] = (struct slide_piece){v[i].addr, p, bytes};
+            c->v[c->n++] = (struct slide_piece){in_memory(e, v[i].addr), p, bytes};
         }
     }
 }
@@ -46,8 +61,27 @@ struct found {
     uint64_t slide;
     /* It may have been moved, and its code may change while it runs: it is not compared. */
     bool moves;
-    bool absent; /* it is a program or library that no process had */
+    bool absent; /* it is a program or library that no process had, or a module */
 };
+
+/* Where a module is, by copies of the kernel's files. */
+static bool find_module(const struct places *p, const struct elf_arg *e, uint64_t *base)
+{
+    const struct modset_options *opt = &p->set->opt;
+    const struct jit_trust any = {.any = true};
+    bool found = false;
+
+    for (unsigned i = 0; !found && i < opt->nr_kallsyms; i++) {
+        struct jit_file f;
+        char why[256]; /* said where its names are loaded */
+
+        if (jit_file_read(&f, opt->kallsyms[i], &any, why, sizeof(why)) == JIT_READ) {
+            found = !jit_is_kernel(f.p, f.n) && jit_module_base(f.p, f.n, e->name, base);
+            free(f.p);
+        }
+    }
+    return found;
+}
 
 /* Where a machine runs the file. */
 static int find_slide(const struct places *p, struct ctr_trace *tr,
@@ -59,15 +93,17 @@ static int find_slide(const struct places *p, struct ctr_trace *tr,
     bool found;
 
     code_of(e, &code);
-    f->moves = e->info.movable || slide_in_upper_half(&code);
-    if (opt->slide && f->moves) {
+    f->moves = e->info.movable || e->info.object || slide_in_upper_half(&code);
+    if (opt->slide && f->moves && !e->info.object) {
         f->slide = *opt->slide;
         return TOOL_OK;
     }
-    found = slide_find(tr, &code, &f->slide);
+    found = slide_find(tr, &code, &f->slide) ||
+            (e->info.object && find_module(p, e, &f->slide));
     f->slide = found ? f->slide : 0;
     f->moves |= f->slide != 0;
-    if (!found && e->info.movable && p->tasks && !slide_in_upper_half(&code)) {
+    if (!found && (e->info.object ||
+                   (e->info.movable && p->tasks && !slide_in_upper_half(&code)))) {
         f->absent = true;
         return TOOL_OK;
     }
@@ -89,22 +125,27 @@ static int add_elf(struct places *p, struct elf_arg *e, uint64_t slide)
 {
     const struct sym_code *code;
     uint32_t n = symfile_code(e->file, &code);
+    struct mapped_file *f;
 
     if (!array_reserve(&p->files, &p->cap_files, p->nr_files + (size_t)1,
                        sizeof(*p->files))) {
         return no_memory(p);
     }
-    p->files[p->nr_files++] =
-        (struct mapped_file){.path = e->path,
-                             .mod = e->mod,
-                             .start = n ? code[0].addr + slide : 0,
-                             .end = n ? code[n - 1].end + slide : 0};
+    f = &p->files[p->nr_files++];
+    *f = (struct mapped_file){.path = e->path, .mod = e->mod};
     for (uint32_t k = 0; k < n; k++) {
-        struct range r = {code[k].addr + slide, code[k].end + slide, e->mod, code[k].addr,
-                          true};
+        const uint64_t start = in_memory(e, code[k].addr) + slide;
+        const struct range r = {start,  start + (code[k].end - code[k].addr),
+                                e->mod, code[k].addr,
+                                true,   e->info.object};
+        if (!is_kept(e, code[k].addr)) {
+            continue;
+        }
         if (!ranges_add(&p->ranges, &r)) {
             return no_memory(p);
         }
+        f->start = f->end ? f->start : r.start;
+        f->end = r.end;
     }
     return TOOL_OK;
 }
@@ -116,6 +157,7 @@ int places_fixed_load(struct places *p, struct ctr_trace *tr, const char *why_un
     int status = TOOL_OK;
 
     ctr_trace_info(tr, &info);
+    s->loaded = true;
     if (places_tasks_wanted(s, &info)) {
         status = places_tasks_read(p, tr)
                      ? modset_resolve(s, &p->target, p->files, p->nr_files)

@@ -289,6 +289,13 @@ static bool parse_kernel(const struct loader *l, struct jit_code *c,
     return ok;
 }
 
+/* Of /proc/modules or /proc/kallsyms. */
+static bool parse_copy(struct jit_code *c, const struct jit_file *f)
+{
+    return jit_is_modules(f->p, f->n) ? jit_parse_modules(c, f->p, f->n)
+                                      : jit_parse_kallsyms(c, f->p, f->n);
+}
+
 static int use_file(struct loader *l, struct jit_process *j, const char *path,
                     struct jit_file *f)
 {
@@ -297,7 +304,7 @@ static int use_file(struct loader *l, struct jit_process *j, const char *path,
     struct jit_code c = {0};
     bool kernel = l->kallsyms && jit_is_kernel(f->p, f->n);
     bool ok = kernel        ? parse_kernel(l, &c, f)
-              : l->kallsyms ? jit_parse_kallsyms(&c, f->p, f->n)
+              : l->kallsyms ? parse_copy(&c, f)
               : dump        ? jit_parse_dump(&c, f->p, f->n)
                             : jit_parse_perf_map(&c, f->p, f->n);
 

@@ -114,7 +114,7 @@ static int compare_block(void *arg, const struct ctr_block *b)
  */
 static bool is_other(const struct places *p, uint64_t same, uint64_t differ)
 {
-    const struct slide_fit fit = {same, differ};
+    const struct slide_fit fit = {.same = same, .differ = differ};
 
     return p->tasks ? !slide_fits(&fit) : differ != 0;
 }

@@ -556,7 +556,6 @@ int modset_resolve(struct modset *s, const struct target *t, struct mapped_file 
 
 int modset_resolve_elf(struct modset *s, struct elf_arg *e)
 {
-    s->loaded = true;
     if (!e->mod) {
         e->mod = new_mod(s, e->path, e->info.build_id, e->info.build_id_bytes);
         if (!e->mod) {
@@ -616,8 +615,12 @@ int modset_status(const struct modset *s)
     }
     for (unsigned i = 0; s->loaded && i < s->opt.nr_elfs; i++) {
         if (!s->elfs[i].mod && (!s->opt.quiet || !used)) {
-            tool_error(s->opt.prog, "%s: no such program or library ran in any trace",
-                       s->elfs[i].path);
+            tool_error(
+                s->opt.prog, "%s: %s", s->elfs[i].path,
+                s->elfs[i].info.object
+                    ? "hardly any of its code ran, or a copy of /proc/modules has to "
+                      "say where it was (--kallsyms)"
+                    : "no such program or library ran in any trace");
         }
     }
     return s->opt.nr_elfs && s->loaded && !used ? TOOL_FAILED : TOOL_OK;

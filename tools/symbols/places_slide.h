@@ -22,6 +22,8 @@ struct slide_code {
     struct slide_piece v[SLIDE_PIECES];
     unsigned n;
     uint8_t addr_bits;
+    /* A module of a kernel, which fills in addresses when it loads it, at a page. */
+    bool is_module;
 };
 
 /* Whether it is linked for the upper half of the addresses, as kernels are. */
@@ -34,11 +36,12 @@ bool slide_find(struct ctr_trace *tr, const struct slide_code *c, uint64_t *slid
  * are the file's: most, or few. */
 struct slide_fit {
     uint64_t same, differ;
+    bool is_module;
 };
 struct slide_fit slide_fit(struct ctr_trace *tr, const struct slide_code *c,
                            uint64_t slide);
-/* Whether that is the file that ran, at most a tenth differs: of another build of a kernel, a
- * third may be the same. */
+/* Whether that is the file that ran: at most a tenth differs, of a module a quarter, and a few
+ * say nothing.  Of another build of a kernel, a third may be the same. */
 bool slide_fits(const struct slide_fit *f);
 
 #endif

@@ -354,13 +354,13 @@ static bool add_files(struct places *p)
     return true;
 }
 
-/* Kernels are in the upper half of the addresses. */
+/* Kernels are in the upper half of the addresses, and so are their modules. */
 static bool is_of_users(const struct elf_arg *e)
 {
     const struct sym_code *code;
 
-    return !symfile_code(e->file, &code) ||
-           !(code[0].addr >> (e->info.addr_bits - 1) & 1);
+    return !e->info.object && (!symfile_code(e->file, &code) ||
+                               !(code[0].addr >> (e->info.addr_bits - 1) & 1));
 }
 
 bool places_tasks_wanted(const struct modset *s, const struct ctr_info *info)

@@ -13,6 +13,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "symfile_sections.h"
 #include "symfile_table_priv.h"
 
 __attribute__((format(printf, 3, 4))) static enum symfile_status
@@ -95,6 +96,12 @@ static enum symfile_status read_header(struct symfile *f, struct symfile_error *
     f->type = (uint16_t)symfile_number(f, 16, 2);
     f->machine = (uint32_t)symfile_number(f, 18, 2);
     f->eflags = (uint32_t)symfile_number(f, f->is64 ? 48 : 36, 4);
+    if (f->type == ET_REL) {
+        return !symfile_lay_out(f) ? fail(err, SYMFILE_NOMEM, "%s: no memory", f->label)
+               : !f->nr_segments
+                   ? fail(err, SYMFILE_NOTELF, "%s: nothing in it to load", f->label)
+                   : SYMFILE_OK;
+    }
     if (f->type != ET_EXEC && f->type != ET_DYN) {
         return fail(err, SYMFILE_NOTELF, "%s: neither a program nor a library", f->label);
     }

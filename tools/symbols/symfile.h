@@ -9,8 +9,9 @@
  * tables; this process checks them once and then only looks them up.  A hostile file can
  * harm only the child, which is an error here.
  *
- * Addresses are those of the file itself (of its symbols and program headers), called
- * vaddr; places.h maps a guest pc to them.  An open file is read-only: any number of
+ * Addresses are those of the file itself (of its symbols and program headers; of an object,
+ * whose sections have none, as symfile_object.c lays them out), called vaddr; places.h maps a
+ * guest pc to them.  An open file is read-only: any number of
  * threads may query it.  Strings live as long as the file.
  */
 #ifndef TOOLS_SYMFILE_H
@@ -94,6 +95,7 @@ struct symfile_info {
     bool big_endian;
     uint8_t addr_bits; /* 32 or 64 */
     bool movable;      /* ET_DYN: may be loaded anywhere */
+    bool object;       /* ET_REL: a module of a Linux kernel (symfile_in_module) */
     bool has_symtab;   /* .symtab or .gnu_debugdata, not only .dynsym */
     bool has_lines;    /* there are ranges */
     bool lacks_debug;  /* stripped, and no separate debug file was found */
@@ -117,6 +119,11 @@ const uint8_t *symfile_bytes(const struct symfile *f, uint64_t vaddr, size_t *n)
 
 /* Whether the program cannot write there: the segment is not writable. */
 bool symfile_is_constant(const struct symfile *f, uint64_t vaddr);
+
+/* Of an object: how far its code at vaddr is after the begin of all the module's code in
+ * memory; NOT_IN_MODULE: it is not with that (code that Linux frees after the start, data). */
+#define SYMFILE_NOT_IN_MODULE UINT64_MAX
+uint64_t symfile_in_module(const struct symfile *f, uint64_t vaddr);
 
 /* Executable sections (or segments, if there are no sections), ascending. */
 struct sym_code {

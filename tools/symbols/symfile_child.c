@@ -122,16 +122,17 @@ static void read_file(struct reader *r)
     static const Dwfl_Callbacks callbacks = {
         .find_elf = dwfl_build_id_find_elf,
         .find_debuginfo = find_debuginfo,
+        .section_address = dwfl_offline_section_address,
         .debuginfo_path = no_path,
     };
-    GElf_Addr bias;
+    GElf_Addr bias, base = r->file->type == ET_REL ? SYMFILE_OBJECT_BASE : 0;
     string_add(r, "");
     r->dwfl = dwfl_begin(&callbacks);
     if (!r->dwfl) {
         reader_fail(r, SYMFILE_BAD, "it cannot be read (%s)", dwfl_errmsg(-1));
     }
     dwfl_report_begin(r->dwfl);
-    r->mod = dwfl_report_elf(r->dwfl, r->file->path, r->file->path, r->fd, 0, true);
+    r->mod = dwfl_report_elf(r->dwfl, r->file->path, r->file->path, r->fd, base, true);
     void **userdata;
     if (r->mod &&
         dwfl_module_info(r->mod, &userdata, NULL, NULL, NULL, NULL, NULL, NULL)) {

@@ -59,7 +59,8 @@ void read_code(struct reader *r)
             add_code(r, sh.sh_addr, sh.sh_size, name ? name : "");
         }
     }
-    for (uint32_t i = 0; r->code.n == 0 && i < r->file->nr_segments; i++) {
+    const bool none = r->code.n == 0;
+    for (uint32_t i = 0; none && i < r->file->nr_segments; i++) {
         const struct segment *s = &r->file->segments[i];
         if (s->flags & PF_X) {
             add_code(r, s->vaddr, s->filesz, "");

@@ -144,6 +144,12 @@ static void read_chosen(struct reader *r, struct symvec *candidates)
     }
 }
 
+static uint64_t section_addr(const struct reader *r, GElf_Section i)
+{
+    GElf_Shdr sh;
+    return gelf_getshdr(elf_getscn(r->elf, i), &sh) ? sh.sh_addr : 0;
+}
+
 /* Reads the file's own tables: .dynsym, and .symtab if no other file may be read. */
 static void read_own(struct reader *r, struct symvec *candidates)
 {
@@ -157,14 +163,15 @@ static void read_own(struct reader *r, struct symvec *candidates)
             !(data = elf_getdata(scn, NULL)) || sh.sh_entsize == 0) {
             continue;
         }
-        bool full = sh.sh_type == SHT_SYMTAB;
+        bool full = sh.sh_type == SHT_SYMTAB, object = r->file->type == ET_REL;
         r->has_symtab |= full;
         for (int i = 1; i < (int)(data->d_size / sh.sh_entsize); i++) {
             GElf_Sym sym;
             const char *name;
             if (gelf_getsym(data, i, &sym) &&
                 (name = elf_strptr(r->elf, sh.sh_link, sym.st_name))) {
-                add_symbol(r, candidates, name, &sym, sym.st_value, sym.st_shndx,
+                uint64_t base = object ? section_addr(r, sym.st_shndx) : 0;
+                add_symbol(r, candidates, name, &sym, base + sym.st_value, sym.st_shndx,
                            full ? SYM_SYMTAB : SYM_DYNSYM);
             }
         }

@@ -9,60 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include "symfile_sections.h"
 #include "symfile_table_priv.h"
-
-/* A table of headers in the file: n entries of `size' bytes at `off'. */
-struct header_table {
-    uint64_t off, size, n;
-};
-
-static struct header_table bounded(const struct symfile *f, struct header_table t,
-                                   unsigned least)
-{
-    if (t.size < least || t.off > f->map_bytes || t.n > (f->map_bytes - t.off) / t.size) {
-        t.n = 0;
-    }
-    return t;
-}
-
-/* If the number of sections does not fit its field, section 0 has it. */
-static struct header_table section_table(const struct symfile *f)
-{
-    bool w = f->is64;
-    struct header_table t = {symfile_number(f, w ? 40 : 32, w ? 8 : 4),
-                             symfile_number(f, w ? 58 : 46, 2),
-                             symfile_number(f, w ? 60 : 48, 2)};
-    if (t.off && t.n == 0) {
-        t.n = symfile_number(f, t.off + (w ? 32 : 20), w ? 8 : 4);
-    }
-    return bounded(f, t, w ? sizeof(Elf64_Shdr) : sizeof(Elf32_Shdr));
-}
-
-static struct header_table program_table(const struct symfile *f)
-{
-    bool w = f->is64;
-    struct header_table t = {symfile_number(f, w ? 32 : 28, w ? 8 : 4),
-                             symfile_number(f, w ? 54 : 42, 2),
-                             symfile_number(f, w ? 56 : 44, 2)};
-    return bounded(f, t, w ? sizeof(Elf64_Phdr) : sizeof(Elf32_Phdr));
-}
-
-struct section {
-    uint64_t type, flags, addr, offset, bytes, align;
-};
-
-static struct section get_section(const struct symfile *f, const struct header_table *t,
-                                  uint64_t i)
-{
-    uint64_t at = t->off + i * t->size;
-    bool w = f->is64;
-    return (struct section){.type = symfile_number(f, at + 4, 4),
-                            .flags = symfile_number(f, at + 8, w ? 8 : 4),
-                            .addr = symfile_number(f, at + (w ? 16 : 12), w ? 8 : 4),
-                            .offset = symfile_number(f, at + (w ? 24 : 16), w ? 8 : 4),
-                            .bytes = symfile_number(f, at + (w ? 32 : 20), w ? 8 : 4),
-                            .align = symfile_number(f, at + (w ? 48 : 32), w ? 8 : 4)};
-}
 
 /* --------------------------------------------------------------------- code */
 
@@ -89,13 +37,14 @@ static bool find_code(const struct symfile *f, const struct header_table *sectio
                       struct code *c)
 {
     c->v = calloc(sections->n + f->nr_segments + 1, sizeof(*c->v));
-    for (uint64_t i = 1; c->v && i < sections->n; i++) {
-        struct section s = get_section(f, sections, i);
+    for (uint64_t i = 1; c->v && f->type != ET_REL && i < sections->n; i++) {
+        struct elf_section s = symfile_section(f, sections, i);
         if (s.type == SHT_PROGBITS && s.flags & SHF_EXECINSTR && s.flags & SHF_ALLOC) {
             add_code(f, c, s.addr, s.bytes);
         }
     }
-    for (uint32_t i = 0; c->v && c->n == 0 && i < f->nr_segments; i++) {
+    const bool none = c->n == 0;
+    for (uint32_t i = 0; c->v && none && i < f->nr_segments; i++) {
         if (f->segments[i].flags & PF_X) {
             add_code(f, c, f->segments[i].vaddr, f->segments[i].filesz);
         }
@@ -142,10 +91,10 @@ static bool find_note(const struct symfile *f, uint64_t off, uint64_t bytes,
 static void find_build_id(const struct symfile *f, const struct header_table *sections,
                           struct table_header *h)
 {
-    struct header_table t = program_table(f);
+    struct header_table t = symfile_program_table(f);
     bool w = f->is64;
     for (uint64_t i = 1; i < sections->n; i++) {
-        struct section s = get_section(f, sections, i);
+        struct elf_section s = symfile_section(f, sections, i);
         if (s.type == SHT_NOTE && find_note(f, s.offset, s.bytes, s.align, h)) {
             return;
         }
@@ -167,7 +116,7 @@ static void find_build_id(const struct symfile *f, const struct header_table *se
 
 bool symfile_read_headers(struct symfile *f)
 {
-    struct header_table sections = section_table(f);
+    struct header_table sections = symfile_section_table(f);
     struct code c = {0};
     if (!find_code(f, &sections, &c)) {
         return false;

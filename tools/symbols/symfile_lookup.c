@@ -13,6 +13,7 @@ void symfile_info(const struct symfile *f, struct symfile_info *out)
         .big_endian = f->big_endian,
         .addr_bits = f->is64 ? 64 : 32,
         .movable = f->type == ET_DYN,
+        .object = f->type == ET_REL,
         .has_symtab = f->table->has_symtab,
         .has_lines = f->table->part[PART_RANGES].n != 0,
         .lacks_debug = f->table->wants_debug && !f->table->has_symtab,

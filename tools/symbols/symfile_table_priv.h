@@ -124,8 +124,9 @@ struct symfile {
     bool big_endian, is64;
     struct segment {
         uint64_t vaddr, offset, filesz, memsz;
+        uint64_t in_module; /* of objects: as symfile_in_module */
         uint32_t flags;
-    } *segments; /* PT_LOAD, in the file's order */
+    } *segments; /* PT_LOAD, in the file's order; of objects: sections with bytes */
     uint32_t nr_segments;
 
     struct table_header *table; /* private mapping */
@@ -165,6 +166,9 @@ static inline uint64_t symfile_number(const struct symfile *f, uint64_t off, uns
     }
     return v;
 }
+
+/* The lowest address of an object's sections. */
+#define SYMFILE_OBJECT_BASE UINT64_C(0x10000)
 
 /* symfile_headers.c: fills in f->table for SYMFILE_HEADERS; false: no memory. */
 bool symfile_read_headers(struct symfile *f);

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Relocatable objects, as modules of the Linux kernel are: where their sections are.
+ *
+ * In the file's own addresses sections follow one another as libdwfl lays them out
+ * (dwfl_report_elf), which relocates the debug information to that.  In memory Linux puts
+ * together what is code and not of the start (kernel/module/main.c, layout_sections).
+ */
+#include <elf.h>
+#include <stdlib.h>
+#include <string.h>
+#include "symfile_sections.h"
+
+/* How far libdwfl has come: sections that have an address keep it, but for those that come
+ * where padding would be needed before the first one did. */
+struct layout {
+    uint64_t end, lowest;
+};
+
+static bool place(struct layout *l, const struct elf_section *s, uint64_t *addr)
+{
+    uint64_t align = s->align ? s->align : 1, next = (l->end + align - 1) & ~(align - 1);
+    bool given =
+        s->addr && (l->lowest || l->end == SYMFILE_OBJECT_BASE || l->end == next);
+
+    if (align & (align - 1) || align > SYMFILE_OBJECT_BASE ||
+        (given ? s->addr : next) > UINT64_MAX - s->bytes) {
+        return false;
+    }
+    *addr = given ? s->addr : next;
+    if (!given || l->end < s->addr + s->bytes) {
+        l->end = *addr + s->bytes;
+    }
+    if (given && (!l->lowest || s->addr < l->lowest)) {
+        l->lowest = s->addr;
+    }
+    return true;
+}
+
+/* The next place in the code of a module. */
+static uint64_t in_module(uint64_t *end, const struct elf_section *s)
+{
+    uint64_t align = s->align ? s->align : 1;
+    uint64_t at = (*end + align - 1) & ~(align - 1);
+
+    *end = at + s->bytes;
+    return at;
+}
+
+bool symfile_lay_out(struct symfile *f)
+{
+    const struct header_table t = symfile_section_table(f);
+    struct layout l = {.end = SYMFILE_OBJECT_BASE};
+    uint64_t end = 0;
+
+    f->segments = calloc(t.n + 1, sizeof(*f->segments));
+    for (uint64_t i = 1; f->segments && i < t.n; i++) {
+        const struct elf_section s = symfile_section(f, &t, i);
+        const bool bits = s.type != SHT_NOBITS && s.offset <= f->map_bytes &&
+                          s.bytes <= f->map_bytes - s.offset;
+        struct segment g = {.offset = s.offset,
+                            .filesz = s.bytes,
+                            .memsz = s.bytes,
+                            .in_module = SYMFILE_NOT_IN_MODULE};
+
+        if (!(s.flags & SHF_ALLOC) || !place(&l, &s, &g.vaddr)) {
+            continue;
+        }
+        g.flags = (s.flags & SHF_EXECINSTR ? PF_X : 0) | (s.flags & SHF_WRITE ? PF_W : 0);
+        if (g.flags & PF_X && !symfile_section_is(f, &t, &s, ".init")) {
+            g.in_module = in_module(&end, &s);
+        }
+        if (bits && s.bytes) {
+            f->segments[f->nr_segments++] = g;
+        }
+    }
+    return f->segments != NULL;
+}
+
+uint64_t symfile_in_module(const struct symfile *f, uint64_t vaddr)
+{
+    for (uint32_t i = 0; i < f->nr_segments; i++) {
+        const struct segment *s = &f->segments[i];
+        if (vaddr >= s->vaddr && vaddr - s->vaddr < s->filesz) {
+            return s->in_module == SYMFILE_NOT_IN_MODULE
+                       ? s->in_module
+                       : s->in_module + (vaddr - s->vaddr);
+        }
+    }
+    return SYMFILE_NOT_IN_MODULE;
+}
