@@ -42,15 +42,14 @@ cat /proc/net/dev
 DEVICES = {"aarch64-softmmu": ("device", ""), "x86_64-softmmu": ("pci", ",romfile=")}
 
 
-def drivers(tools, target):
-    """The kernel's modules, as files of the archive."""
-    names = DRIVERS.get(target, "").split()
+def drivers(tools, target, names):
+    """Modules of the kernel, as files of the archive."""
     top = os.path.join(os.path.dirname(linux.kernel(tools, target)), "..", "lib", "modules")
     found = {}
     for folder, _, files in os.walk(top):
         for name in files:
             found[name] = os.path.join(folder, name)
-    for name in names:
+    for name in names.split():
         with open(found[name + ".ko"], "rb") as f:
             yield "drivers/%s.ko" % name, 0o100644, f.read()
 
@@ -78,7 +77,7 @@ def boot(tools, target):
     if target in DRIVERS:
         init = init.replace("echo \"end\"", TRAFFIC % DRIVERS[target] + "echo \"end\"")
     command = linux.command(tools, target, machines.CLOCK, "quiet", init=init,
-                            files=drivers(tools, target))
+                            files=drivers(tools, target, DRIVERS.get(target, "")))
     command += ["-no-shutdown", "-qmp", "unix:%s,server=on,wait=off" % path,
                 *cards(tools, target)]
     images = []

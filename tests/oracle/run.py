@@ -35,6 +35,7 @@ import parallel
 import physical
 import ram
 import power
+import modules
 import programs
 import props
 import realprogs
@@ -257,6 +258,8 @@ OTHERS = [
       for target, names in parallel.NAMES.items()],
     *[("machine", [target], names, lambda j: tasks.RUN[j.name](j.tools, j.target, j.full))
       for target, names in tasks.NAMES.items()],
+    *[("machine", [target], names, lambda j: modules.RUN[j.name](j.tools, j.target, j.full))
+      for target, names in modules.NAMES.items()],
     *[("machine", [target], names, lambda j: programs.RUN[j.name](j.tools, j.target, j.full))
       for target, names in programs.NAMES.items()],
     ("real", DEBIAN, realprogs.PROGRAMS, lambda j: realprogs.run(j.tools, j.target, j.name)),

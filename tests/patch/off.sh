@@ -17,5 +17,6 @@ done
 qemu --variant plain --configure-only -t "$known"
 qemu --variant off --configure-only -t "$known"
 sed -n 's,^--- a/,,p' "$PATCH" >"$TMP/touched"
+programs=qemu-${known//,/ qemu-}
 exec python3 "$(dirname "$0")/preprocess.py" "$WORK/obj-plain" "$WORK/src-plain" \
-    "$WORK/obj-off" "$WORK/src" "${known//,/ }" "$TMP/touched"
+    "$WORK/obj-off" "$WORK/src" "$programs" "$TMP/touched"

@@ -2,16 +2,16 @@
 # SPDX-License-Identifier: MIT
 """Compares what two configured QEMU builds compile.
 
-usage: preprocess.py OBJ SRC OBJ SRC 'TARGET ...' TOUCHED
+usage: preprocess.py OBJ SRC OBJ SRC 'PROGRAM ...' TOUCHED
 
 Both builds first make their generated sources.  Then source files of the programs
 are preprocessed with their own compile command, without line markers and with
 __LINE__ made 0 (a hook on a line of its own moves the numbers in assertions), and
 the two trees' paths and the white space are made alike: every source of the first
-target, and of the others those listed in the file TOUCHED.  What is the same then
-makes the same object.  A hook leaves an empty statement.  For the first target, and
-where anything else differs, both texts are compiled and the objects compared byte
-for byte.
+program, and of the others those listed in the file TOUCHED; of system emulators, which
+have a thousand sources each, only those.  What is the same then makes the same object.
+A hook leaves an empty statement.  For the first program, and where anything else
+differs, both texts are compiled and the objects compared byte for byte.
 """
 import concurrent.futures
 import os
@@ -114,17 +114,19 @@ def main(argv):
         touched = tuple("/" + line.strip() for line in file)
     pairs = [(os.path.realpath(argv[0]), os.path.realpath(argv[1])),
              (os.path.realpath(argv[2]), os.path.realpath(argv[3]))]
-    programs = ["qemu-" + target for target in argv[4].split()]
+    programs = argv[4].split()
+    system = programs[0].startswith("qemu-system-")
+    ours = r"libqemu-(.*)-softmmu\.a\.p/" if system else r"libqemu-(.*)-linux-user\.a\.p/"
     lists = []
     for obj, src in pairs:
         generate(obj, programs)
         lists.append(commands(obj, src, programs))
     bad = [f"only in one build: {name}" for name in sorted(lists[0].keys() ^ lists[1].keys())]
-    first = programs[0][len("qemu-"):]
+    first = programs[0].rpartition("-")[2]
 
     def wanted(name):
-        target = re.match(r"libqemu-(.*)-linux-user\.a\.p/", name)
-        return not target or target[1] == first or \
+        target = re.match(ours, name)
+        return (not system and (not target or target[1] == first)) or \
             any(arg.endswith(touched) for arg in lists[0][name])
 
     names = sorted(name for name in lists[0].keys() & lists[1].keys() if wanted(name))
@@ -135,7 +137,7 @@ def main(argv):
         texts = [preprocessed(found[name], *pair) for found, pair in zip(lists, pairs)]
         if texts[0] == texts[1]:
             return None
-        target = re.match(r"libqemu-(.*)-linux-user\.a\.p/", name)
+        target = re.match(ours, name)
         if target and target[1] != first and without_empty(texts[0]) == without_empty(texts[1]):
             return None
         objects.append(name)
@@ -154,7 +156,8 @@ def main(argv):
         print(f"FAILED: {line}")
     print(f"{len(names)} sources preprocessed, {len(objects)} compiled, {len(bad)} differ "
           f"({' '.join(programs)})")
-    return 1 if bad or len(names) < 100 or len(objects) < 20 else 0
+    few = len(names) < 10 or len(objects) < 5 if system else len(names) < 100 or len(objects) < 20
+    return 1 if bad or few else 0
 
 
 sys.exit(main(sys.argv[1:]))
