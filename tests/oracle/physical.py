@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Physical addresses of a machine's accesses.
 
-physical   QEMU's plugin execlog says where each access went
+physical   QEMU's plugin execlog says where each access went, of a recording without
+           filters and of one whose filters choose everything
 """
 import json
 import re
@@ -12,6 +13,7 @@ from common import Failure
 
 NAMES = {target: ["physical"] for target in machines.MACHINES}
 
+EVENTS = ("--events", "exec,mem,phys")
 ACCESS = re.compile(r", (load|store), 0x([0-9a-f]+)(?:, ([^,]+))?")
 
 
@@ -50,15 +52,19 @@ def difference(seen, log):
 
 def physical(tools, target):
     """The plugin attributes accesses to the wrong vCPU if there are several."""
-    trace, command, _ = machines.record(tools, target, ("--events", "exec,mem,phys"))
+    trace, command, _ = machines.record(tools, target, EVENTS)
     log = trace + ".log"
     machines.run_witness(command, ["-d", "plugin", "-plugin", tools.plugin("execlog")],
                          log).communicate(timeout=common.PATIENCE)
-    seen = recorded(tools, trace)
     with open(log, encoding="ascii", errors="replace") as f:
-        wrong = difference(seen, logged(f))
-    if wrong:
-        raise Failure(wrong)
+        witness = logged(f)
+    for options in ((), ("--user", "--kernel")):
+        if options:
+            machines.record(tools, target, EVENTS + options)
+        seen = recorded(tools, trace)
+        wrong = difference(seen, witness)
+        if wrong:
+            raise Failure(" ".join((*options, wrong)))
     common.drop_file(trace)
     common.drop_file(log)
     return "%d accesses, %d of devices" % (len(seen), sum(device for _, _, device in seen))

@@ -119,6 +119,22 @@ static void put_page(CPUState *cpu, const struct mempipe_side_page *page)
     cannoli_side_commit(t, sizeof(*rec));
 }
 
+/*
+ * Pages through which QEMU walks page tables: no instruction has such an
+ * access.  Their fills are nested in another one's, whose instruction is not
+ * known here.
+ */
+static bool is_walk(int mmu_idx)
+{
+#if defined(TARGET_ARM)
+    return mmu_idx >= (ARMMMUIdx_Stage2_S & ARM_MMU_IDX_COREIDX_MASK);
+#elif defined(TARGET_I386)
+    return mmu_idx == MMU_PHYS_IDX || mmu_idx == MMU_NESTED_IDX;
+#else
+    return false;
+#endif
+}
+
 void cannoli_page_found(uint64_t phys, bool ram, bool secure)
 {
     found_phys =
@@ -158,6 +174,9 @@ void cannoli_filled(CPUState *cpu, uint64_t addr, int mmu_idx, bool fetch,
     CannoliCPU *c = cannoli_cpu(cpu);
     bool walked = c->walked;
 
+    if (is_walk(mmu_idx)) {
+        return;
+    }
     c->walked = false;
     if (wanted(cpu)) {
         record_page(cpu, addr, mmu_idx, fetch, ra);
