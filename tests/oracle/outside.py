@@ -5,7 +5,8 @@ killed     QEMU, then the recorder, ends by SIGKILL: what is left is the begin o
 no-room    the trace cannot grow any more
 storm      the recording is paused and resumed as fast as it goes
 snapshot   the machine is saved, goes on, is loaded and reset: what it counts, and RAM
-debugger   it is stopped and continued, by the monitor and by a debugger, which steps and writes
+debugger   it is stopped and continued, by the monitor and by a debugger, which steps, writes, and
+           stops where a function returns to
 hotplug    vCPUs are added while the machine runs
 loop       firmware begins again and again: memory of QEMU and of the recorder stays as it is
 
@@ -50,7 +51,7 @@ class Rounds:
     slow: by a clock that does not run ahead."""
 
     def __init__(self, tools, target, name, *options, more=(), slow=True):
-        self.tools = tools
+        self.tools, self.target = tools, target
         self.trace = os.path.join(tools.work, "%s-%s.ctr" % (name, target))
         self.command = [*machines.command_of(tools, target, "rounds"), *more]
         self.command.remove("-no-reboot")
@@ -285,8 +286,30 @@ def snapshot(tools, target, full):
     return "saved at %d, loaded and reset at %r; %s" % (saved, ends, said)
 
 
+def after_call(tools, target):
+    """Where the program's one_round() returns to."""
+    objdump = machines.MACHINES[target].cc.replace("gcc", "objdump")
+    text = subprocess.run([objdump, "-d", machines.program_of(tools, target, "rounds")],
+                          capture_output=True, text=True, check=True).stdout
+    main = text[text.index("<machine_main>:"):].splitlines()
+    call = next(i for i, line in enumerate(main) if "<one_round>" in line)
+    return int(main[call + 1].split(":")[0], 16)
+
+
+def jumps_to(r, pc):
+    """What comes right before pc, of the instructions there and in one_round()."""
+    function = machines.symbol(r.tools, r.target, "one_round", "rounds") & ~1
+    before, last = set(), (None, None)
+    for line in lines(r.tools, r.trace, "--events", "exec", "--pc=0x%x+128,0x%x+1" % (function, pc)):
+        o = json.loads(line)
+        if int(o["pc"], 16) == pc:
+            before.add(last[1] if last[0] == o["ordinal"] - 1 else None)
+        last = o["ordinal"], o["pc"]
+    return before
+
+
 def debugger(tools, target, full):
-    """gdb's protocol: watchpoints, steps, a write to memory."""
+    """gdb's protocol: watchpoints, breakpoints, steps, a write to memory."""
     path = os.path.join(tools.work, "gdb-" + target)
     r = Rounds(tools, target, "debugger", *ram.OPTIONS, more=["-gdb", "unix:%s,server=on,wait=off" % path])
     with r.running as machine:
@@ -300,6 +323,13 @@ def debugger(tools, target, full):
             stub.request("z2,%x,%x" % (r.cell, r.size))
             for _ in range(5):
                 stub.request("s")
+        back = after_call(tools, target)
+        stub.request("Z1,%x,%x" % (back, 4))
+        for _ in range(10):  # QEMU finds the breakpoint while the return is under way
+            if not stub.request("c").startswith(b"T05"):
+                raise Failure("no stop at 0x%x" % back)
+            stub.request("s")
+        stub.request("z1,%x,%x" % (back, 4))
         now = r.count()
         stub.request("M%x,%x:%s" % (r.cell + 64, 4, "01020304"))
         stub.request("D")
@@ -307,8 +337,11 @@ def debugger(tools, target, full):
         machine.monitor.call("stop")
         said = same_memory(tools, target, machine, r.trace)
     numbers = r.check(now)
-    if not before + 15 <= now <= before + 30:
+    if not before + 25 <= now <= before + 40:
         raise Failure("from %d to %d" % (before, now))
+    jumps = jumps_to(r, back)
+    if len(jumps) != 1 or None in jumps:
+        raise Failure("before 0x%x: %r" % (back, jumps))
     common.drop_file(r.trace)
     return "%d numbers; %s" % (numbers, said)
 

@@ -7,10 +7,15 @@
 
 volatile uintptr_t rounds;
 
+static __attribute__((noinline)) void one_round(uintptr_t n)
+{
+    sum_loop(40);
+    rounds = n;
+}
+
 void machine_main(void)
 {
     for (uintptr_t n = 1;; n++) {
-        sum_loop(40);
-        rounds = n;
+        one_round(n);
     }
 }

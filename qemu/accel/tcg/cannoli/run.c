@@ -233,13 +233,14 @@ void cannoli_fault_addr(CPUState *cpu, uint64_t addr, bool known, bool write)
 /*
  * Does the instruction that was left run again, as if it had not begun?  In
  * system emulation EXCP_DEBUG from inside a block is a watchpoint that stops
- * before the access.
+ * before the access, for which the state was restored; or a breakpoint where an
+ * indirect jump goes, which is done.
  */
-static bool starts_again(int exception)
+static bool starts_again(const CannoliCPU *c, int exception)
 {
 #ifndef CONFIG_USER_ONLY
     if (exception == EXCP_DEBUG) {
-        return true;
+        return c->unwound && c->unwound_words == c->words;
     }
 #endif
     return exception == EXCP_ATOMIC || exception == -1;
@@ -251,7 +252,7 @@ void cannoli_loop_exit(CPUState *cpu)
     CannoliCPU *c = cannoli_cpu(cpu);
     CannoliThread *t = c->thread;
     bool restart =
-        !c->partial && !c->transition && starts_again(cpu->exception_index);
+        !c->partial && !c->transition && starts_again(c, cpu->exception_index);
     uint32_t insn = c->insn & CANNOLI_INSN_NUMBER;
     const CannoliBlock *b = c->block;
     int derived = -1;
