@@ -413,13 +413,20 @@ configured_name() {
     esac
 }
 
+FIRMWARE=(/usr/share/{qemu,seabios,qemu-firmware,ipxe/qemu,seavgabios} /usr/lib/ipxe/qemu)
+
 # Configures for the targets wanted and those configured before.
 configure() {
     local args t list names=() compiler key dir
     compiler=$(cc --version | head -n 1)
     args=(--python="$PYTHON" --disable-docs --disable-download --disable-install-blobs
         --disable-tools)
-    [ "$KIND" = system ] || args+=(--disable-system)
+    if [ "$KIND" = system ]; then
+        # Where packages of Debian, and of others, have what machines begin with
+        args+=(--firmwarepath="$(IFS=:; echo "${FIRMWARE[*]}")")
+    else
+        args+=(--disable-system)
+    fi
     [ "$VARIANT" = dev ] || args+=(--disable-debug-info)
     case $VARIANT in patched|dev) args+=("--with-cannoli=$ROOT/include") ;; esac
     # Another compiler means from scratch; other options or another configure
