@@ -107,16 +107,23 @@ static const struct tool_option table[] = {
     {0},
 };
 
-static bool parse_events(const char *text, unsigned *events)
+static bool parse_events(const char *text, struct session_config *config)
 {
-    *events = CTR_EVENTS_EXEC | CTR_EVENTS_MARK;
+    config->events = CTR_EVENTS_EXEC | CTR_EVENTS_MARK;
+    config->program_event = config->machine_event = NULL;
     while (text) {
         size_t i = words_next(&event_words, &text);
 
         if (i == event_words.n) {
             return false;
         }
-        *events |= kinds[i].events;
+        config->events |= kinds[i].events;
+        if (!(kinds[i].events & ~CTR_EVENTS_PROGRAM)) {
+            config->program_event = kinds[i].name;
+        } else if (kinds[i].events & CTR_EVENTS_MACHINE &&
+                   !(kinds[i].events & ~(CTR_EVENTS_MACHINE | CTR_EVENTS_MEM))) {
+            config->machine_event = kinds[i].name;
+        }
     }
     return true;
 }
@@ -236,7 +243,7 @@ static int parse(struct tool_options *o, struct session_config *config,
             config->output = o->arg;
             break;
         case 'e':
-            if (!parse_events(o->arg, &config->events)) {
+            if (!parse_events(o->arg, config)) {
                 return tool_bad_argument(o, key);
             }
             events_given = true;

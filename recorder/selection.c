@@ -167,6 +167,7 @@ static int add_place(struct selection *sel, const char *prog, const char *option
     if (item_malformed(item)) {
         return tool_usage_error(prog, "%s: '%s' %s", option, item, item_malformed(item));
     }
+    sel->program = option;
     if (names_add(&sel->names, option, item) || !add_builtin(sel, option + 2, item)) {
         return no_memory(prog);
     }
@@ -328,6 +329,7 @@ static int accept_option(struct selection *sel, struct tool_options *o, int key)
 
     switch (key) {
     case SELECTION_MODULE:
+        sel->program = "--module";
         return add_text(sel, o, "module");
     case SELECTION_FUNCTION:
         sel->functions |= !sel->negated;

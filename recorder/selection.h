@@ -89,6 +89,7 @@ struct selection {
     bool coverage;
     bool functions;      /* some are chosen by name */
     const char *machine; /* an option that is for machines only; NULL: none was given */
+    const char *program; /* one that names files or functions: for programs only */
     char *tasks;         /* a list with commas, as mempipe_control has it; NULL: all */
     uint64_t contexts[MEMPIPE_CONTEXTS];
     uint32_t nr_contexts; /* 0: all */

@@ -738,6 +738,31 @@ out_dict:
     return status;
 }
 
+/* What was chosen may be for machines only, or for programs only. */
+static int check_kind(const struct session_config *config, const struct launch_plan *plan)
+{
+    const struct selection *sel = config->selection;
+    const bool exec = config->follow & MEMPIPE_FOLLOW_EXEC;
+
+    if (plan->system && sel->program) {
+        tool_error(PROG,
+                   "names of files and functions (%s) are for programs: the code of a "
+                   "machine is chosen by address, as in --range=0x1000-0x2000",
+                   sel->program);
+    } else if (plan->system && (exec || config->program_event)) {
+        tool_error(
+            PROG, "%s%s is for programs, not for machines",
+            exec ? "" : "--events=", exec ? "--follow-exec" : config->program_event);
+    } else if (!plan->system && (sel->machine || config->machine_event)) {
+        tool_error(PROG, "%s%s is for machines (qemu-system-ARCH)",
+                   sel->machine ? "" : "--events=",
+                   sel->machine ? sel->machine : config->machine_event);
+    } else {
+        return 0;
+    }
+    return TOOL_USAGE;
+}
+
 int session_run(const struct session_config *config)
 {
     struct session s = {.config = config, .out = OUTPUT_NONE};
@@ -753,10 +778,8 @@ int session_run(const struct session_config *config)
     if (config->verbose) {
         tool_error(PROG, "QEMU: %s", plan.qemu);
     }
-    if (config->selection->machine && !plan.system) {
-        tool_error(PROG, "%s is for machines (qemu-system-ARCH)",
-                   config->selection->machine);
-        status = TOOL_USAGE;
+    status = check_kind(config, &plan);
+    if (status) {
         goto out_plan;
     }
     if (!attached_possible()) {

@@ -11,9 +11,11 @@
 struct session_config {
     const char *output; /* "-": standard output */
     const char *qemu_dir;
-    unsigned events;     /* CTR_EVENTS_* */
-    uint32_t data_limit; /* bytes kept of each buffer of a system call */
-    uint32_t follow;     /* MEMPIPE_FOLLOW_* */
+    unsigned events;           /* CTR_EVENTS_* */
+    const char *program_event; /* one of these that was named and is of programs only, */
+    const char *machine_event; /* of machines only; NULL: none */
+    uint32_t data_limit;       /* bytes kept of each buffer of a system call */
+    uint32_t follow;           /* MEMPIPE_FOLLOW_* */
     int level;
     unsigned workers;
     bool quiet, verbose;

@@ -110,4 +110,22 @@ rec 0 -qo words.ctr -- qemu-arm words --help -o other.ctr
 rec 0 -qo words.ctr --data-limit 64KiB --data-limit=1M -e val,reg,all --no-follow-forks \
     --follow-exec qemu-arm words --help
 [ "$(cat stdout)" = written ] || fail "without --: $(cat stdout stderr)"
+
+# What is for machines only, and for programs only.
+mkdir system
+ln -s "$fake/qemu-arm" system/qemu-system-arm
+wrong_kind() {
+    run 2 "$record" -qo kind.ctr "$@"
+    one_line "$@"
+    [ ! -e kind.ctr ] || fail "$*: there is a trace"
+}
+for option in --module=libc --function=main --range=main --start-at=0x10,main --stop-at=a.c:1 \
+    --not=--module=libc --follow-exec --events=sys --events=exec,map --events=mem,time; do
+    wrong_kind --qemu-dir=system ${option//=--/ --} -- qemu-system-arm -M none
+    grep -q 'for programs' stderr || fail "$option: $(cat stderr)"
+done
+for option in --user --kernel --task=1 --context=0x1000 --events=int --events=mem,phys,thr; do
+    wrong_kind --qemu-dir="$fake" "$option" -- qemu-arm words
+    grep -q 'for machines' stderr || fail "$option: $(cat stderr)"
+done
 finish
