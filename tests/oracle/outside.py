@@ -8,6 +8,7 @@ snapshot   the machine is saved, goes on, is loaded and reset: what it counts, a
 debugger   it is stopped and continued, by the monitor and by a debugger, which steps, writes, and
            stops where a function returns to
 hotplug    vCPUs are added while the machine runs
+refused    a machine without TCG, a network card that another process runs: a sentence
 loop       firmware begins again and again: memory of QEMU and of the recorder stays as it is
 
 The program counts for ever, so that its stores say whether anything is missing.
@@ -17,7 +18,10 @@ import os
 import random
 import resource
 import signal
+import socket
+import struct
 import subprocess
+import threading
 import time
 
 import common
@@ -32,7 +36,7 @@ from monitor import Running
 NAMES = {target: ["killed", "no-room", "storm", "snapshot", "debugger"]
          for target in ("aarch64-softmmu", "arm-softmmu", "riscv64-softmmu", "x86_64-softmmu")}
 NAMES["armv7m-softmmu"] = ["killed", "storm", "debugger"]
-NAMES["x86_64-softmmu"] += ["hotplug", "loop"]
+NAMES["x86_64-softmmu"] += ["hotplug", "refused", "loop"]
 NAMES["riscv64-softmmu"].append("loop")
 MANY = 2000  # rounds
 FAST, SLOW = "shift=0,sleep=off", "shift=8,align=on"  # of -icount
@@ -346,6 +350,47 @@ def debugger(tools, target, full):
     return "%d numbers; %s" % (numbers, said)
 
 
+def answer(server, times):
+    """As the process of a network card (vhost-user): it has the least that there is."""
+    values = {1: 1 << 30, 15: 0, 17: 1}  # features, those of the protocol, queues
+    for _ in range(times):
+        connection, _ = server.accept()
+        with connection:
+            while len(head := connection.recv(12)) == 12:
+                request, _, size = struct.unpack("<III", head)
+                if size:
+                    connection.recv(size)
+                if request in values:
+                    connection.sendall(struct.pack("<IIIQ", request, 5, 8, values[request]))
+
+
+def refused(tools, target, full):
+    """Nothing runs, and there is no trace.  Without dma the card is accepted."""
+    path = os.path.join(tools.work, "network-" + target)
+    trace = os.path.join(tools.work, "refused-%s.ctr" % target)
+    qemu = [os.path.join(tools.qemu_dir, "qemu-system-x86_64"), "-display", "none", "-nic", "none",
+            "-vga", "none", "-bios", "/usr/share/seabios/bios-256k.bin"]
+    network = ["-m", "128", "-object", "memory-backend-memfd,id=m,size=128M,share=on", "-machine",
+               "pc,memory-backend=m", "-chardev", "socket,id=c,path=" + path, "-netdev",
+               "vhost-user,id=card,chardev=c"]
+    common.remove(path)
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(path)
+        server.listen()
+        threading.Thread(target=answer, args=(server, 2), daemon=True).start()
+        for words, expected in ((["-accel", "qtest"], "not under QTest"),
+                                (network, "network card is not run by QEMU")):
+            done = common.record(tools, trace, qemu + words)
+            if done.status != 1 or expected not in done.stderr or os.path.exists(trace):
+                raise Failure("%r: status %d, %s" % (words, done.status, done.stderr))
+        with Running(tools, trace, qemu + network, "--events", "exec,mem") as machine:
+            machine.wait_for_file(1)
+            machine.quit()
+    recorded = info(tools, trace)["instructions"]
+    common.drop_file(trace)
+    return "a card, %d instructions" % recorded
+
+
 def hotplug(tools, target, full):
     """SeaBIOS starts the new vCPUs when the machine is reset, and stops them again."""
     trace = os.path.join(tools.work, "hotplug-%s.ctr" % target)
@@ -423,4 +468,4 @@ def loop(tools, target, full):
 
 
 RUN = {"killed": killed, "no-room": no_room, "storm": storm, "snapshot": snapshot, "debugger": debugger,
-       "hotplug": hotplug, "loop": loop}
+       "hotplug": hotplug, "refused": refused, "loop": loop}
