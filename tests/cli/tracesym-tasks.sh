@@ -37,6 +37,16 @@ for other in program.ctr slices.ctr; do
 done
 is_usage tracesym --by=foo --functions t.ctr
 is_usage tracesym --by=task --calls --format chrome t.ctr
+run 0 "$sym" -q --calls --format chrome t.ctr
+python3 - stdout <<'END' || fail "chrome: $(cat stdout)"
+import json, sys
+events = json.load(open(sys.argv[1]))["traceEvents"]
+names = [(e["name"], e["args"]["name"]) for e in events if e["ph"] == "M"]
+assert names == [("process_name", "machine"), ("thread_name", "cpu0"),
+                 ("thread_name", "cpu1")], names
+assert {(e["pid"], e["tid"]) for e in events if e["ph"] == "X"} <= {
+    (e["pid"], e["tid"]) for e in events if e["name"] == "thread_name"}, events
+END
 
 # With TASK events: names, a system call that was left and goes on, interrupts.
 "$TOOLS/mktrace" tasks tasks.ctr || exit 1
@@ -66,8 +76,12 @@ cp stdout whole.json
 python3 - whole.json <<'END' || fail "--timeline: $(cat whole.json)"
 import collections, json, sys
 events = json.load(open(sys.argv[1]))["traceEvents"]
-names = {(e["pid"], e["tid"]): e["args"]["name"] for e in events
-         if e["ph"] == "M" and e["name"] == "thread_name"}
+named = [e for e in events if e["ph"] == "M"]
+names = {(e["pid"], e["tid"]): e["args"]["name"] for e in named
+         if e["name"] == "thread_name"}
+assert len(named) == len({(e["name"], e["pid"], e["tid"]) for e in named}), named
+processes = {e["pid"]: e["args"]["name"] for e in named if e["name"] == "process_name"}
+assert processes[1] == "init" and set(processes) == {e["pid"] for e in events}, processes
 stacks, seen, last = collections.defaultdict(list), collections.defaultdict(list), {}
 for e in events:
     if e["ph"] == "M":

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "input/machine.h"
 #include "trace_json.h"
 
 struct graph_chrome {
@@ -63,22 +64,39 @@ int graph_chrome_begin(struct graph_chrome **out, FILE *file, struct calltree_op
     return 0;
 }
 
-/* Names of processes and threads. */
+static void write_name(struct trace_json *json, const char *what, int32_t pid,
+                       int32_t tid, const char *name)
+{
+    struct textbuf *b = &json->text;
+
+    trace_json_put(
+        json, textbuf_printf(b,
+                             "{\"name\": \"%s\", \"ph\": \"M\", \"pid\": "
+                             "%" PRId32 ", \"tid\": %" PRId32 ", \"args\": {\"name\": ",
+                             what, pid, tid) &&
+                  textbuf_json_string(b, name, strlen(name)) && textbuf_printf(b, "}}"));
+}
+
+/* Names of processes, and of the threads of a machine, its vCPUs. */
 static void write_names(struct trace_json *json, const struct ctr_trace *tr)
 {
+    const struct ctr_process *p;
+    const struct ctr_thread *t;
     struct ctr_info info;
+    char cpu[THREAD_TEXT];
     const char *name;
 
     ctr_trace_info(tr, &info);
-    name = info.argc > 1 ? info.argv[1] : info.argc ? info.argv[0] : "";
-    for (uint32_t i = 0; i < info.processes; i++) {
-        trace_json_put(
-            json, textbuf_printf(&json->text,
-                                 "{\"name\": \"process_name\", \"ph\": \"M\", \"pid\": "
-                                 "%" PRId32 ", \"args\": {\"name\": ",
-                                 ctr_trace_process(tr, i)->pid) &&
-                      textbuf_json_string(&json->text, name, strlen(name)) &&
-                      textbuf_printf(&json->text, "}}"));
+    name = info.machine    ? "machine"
+           : info.argc > 1 ? info.argv[1]
+           : info.argc     ? info.argv[0]
+                           : "";
+    for (uint32_t i = 0; (p = ctr_trace_process(tr, i)) != NULL; i++) {
+        write_name(json, "process_name", p->pid, p->pid, name);
+    }
+    for (uint32_t i = 0; info.machine && (t = ctr_trace_thread(tr, i)) != NULL; i++) {
+        write_name(json, "thread_name", t->pid, t->tid,
+                   tool_thread_text(&info, t->pid, t->tid, cpu));
     }
 }
 

@@ -40,6 +40,7 @@ struct task {
     size_t cap;
     uint32_t depth, hidden; /* hidden: further exceptions, in these */
     uint32_t vcpu;          /* its thread's index, if vCPUs ran in parallel */
+    uint64_t seen_ns;       /* when it was switched to last, with this name */
     uint32_t next;          /* of its bucket, number + 1; 0: the last */
 };
 
@@ -206,7 +207,6 @@ static void enter_task(struct timeline *l, const struct ctr_thread *t)
     if (has_track(k)) {
         tool_thread_text(&l->info, t->pid, t->tid, cpu);
         begin_slice(l, task_track(k), cpu, strlen(cpu));
-        put_name(l, "thread_name", task_track(k), k->id.comm, k->id.comm_bytes);
     }
     for (uint32_t i = 0; i < k->depth; i++) {
         begin_taken(l, t, k, &k->stack[i]);
@@ -232,10 +232,15 @@ static bool parallel(const struct timeline *l)
     return !(l->info.events & CTR_HAS_ORDER);
 }
 
+static uint32_t *bucket_of(struct timeline *l, uint64_t task, uint32_t pid)
+{
+    return &l->bucket[(task >> 6 ^ pid) % 4096];
+}
+
 /* The same of the one that an event of a vCPU names. */
 static uint32_t task_of(struct timeline *l, const struct ctr_task *task, uint32_t index)
 {
-    uint32_t *head = &l->bucket[(task->task >> 6 ^ task->pid) % 4096], n;
+    uint32_t *head = bucket_of(l, task->task, task->pid), n;
     const uint32_t vcpu = parallel(l) ? index : 0;
 
     for (n = *head; n; n = l->tasks[n - 1].next) {
@@ -339,6 +344,7 @@ static int on_task(struct timeline *l, const struct ctr_thread *t,
         l->tasks[n].depth = l->tasks[n].hidden = 0;
     }
     line_task_set(&l->tasks[n].id, task);
+    l->tasks[n].seen_ns = l->now_ns;
     v->task = n;
     enter_task(l, t);
     return 0;
@@ -447,6 +453,35 @@ static int on_progress(void *arg, const struct ctr_progress *p)
 
 /* --------------------------------------------------------------------- the whole */
 
+/* Whether this is the newest of those that vCPUs which ran in parallel have of a task. */
+static bool is_newest(struct timeline *l, const struct task *k)
+{
+    for (uint32_t n = *bucket_of(l, k->id.task, k->id.pid); n;) {
+        const struct task *other = &l->tasks[n - 1];
+        if (other->id.task == k->id.task && other->id.pid == k->id.pid &&
+            other->seen_ns > k->seen_ns) {
+            return false;
+        }
+        n = other->next;
+    }
+    return true;
+}
+
+/* Each task has its last name; its process that of its first task. */
+static void name_tasks(struct timeline *l)
+{
+    for (uint32_t i = 0; i < l->nr_tasks; i++) {
+        const struct task *k = &l->tasks[i];
+        if (!has_track(k) || !is_newest(l, k)) {
+            continue;
+        }
+        put_name(l, "thread_name", task_track(k), k->id.comm, k->id.comm_bytes);
+        if (k->id.pid == k->id.tgid) {
+            put_name(l, "process_name", task_track(k), k->id.comm, k->id.comm_bytes);
+        }
+    }
+}
+
 static void end_all(struct timeline *l, const struct ctr_trace *tr)
 {
     const struct ctr_filter *f = &l->opt->filter;
@@ -463,6 +498,7 @@ static void end_all(struct timeline *l, const struct ctr_trace *tr)
             }
         }
     }
+    name_tasks(l);
     put_name(l, "process_name", (struct track){VCPUS, VCPUS}, "vCPUs", strlen("vCPUs"));
 }
 
