@@ -77,8 +77,11 @@ says() { # STATUS TEXT ARGUMENT...
     grep -q -- "$text" stderr || fail "$*: $(cat stderr)"
 }
 says 4 'no vCPU .2.; there are cpu0, cpu1$' --cpu 2 t.ctr
-says 4 'there is no such event in what is selected$' --task nobody t.ctr
-says 4 'there is no such event in what is selected$' --context 0x1000 m.ctr
+says 4 'no such task (--task); tracedump --info lists' --task nobody t.ctr
+says 4 'no such page table (--context); tracedump --info' --context 0x1000 m.ctr
+says 4 'there is no such event in what is selected$' --task init --pc 1 t.ctr
+run 4 "$BIN/tracesym" -q --functions --task nobody t.ctr
+grep -q 'no such task (--task)' stderr || fail "tracesym: $(cat stderr)"
 says 4 '--task: tasks were not recorded (-e task)$' --task init m.ctr
 says 4 '--context: address spaces were not recorded (-e ctx)$' --context 0 t.ctr
 says 4 'no vCPU .0.' --cpu 0 program.ctr

@@ -8,6 +8,7 @@
 
 #include "common/options.h"
 #include "query/filter_options.h"
+#include "query/tasks.h"
 #include "query/threads.h"
 
 static const struct {
@@ -105,6 +106,8 @@ int dump_nothing(struct ctr_trace *tr, const struct dump_options *opt)
         tool_error(opt->prog,
                    "%s: no thread selected has more than %" PRIu64 " instructions",
                    opt->path, far);
+    } else if (tasks_none(tr, f, opt->prog, opt->path)) {
+        return TOOL_NOTHING;
     } else if (filter_by_addr(f) || f->npc || f->from || f->to || f->from_ns ||
                f->to_ns || f->npid || f->ntid || f->nprocess || f->nthread ||
                f->privileges || f->task || f->context ||

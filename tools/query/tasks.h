@@ -41,4 +41,11 @@ bool context_names_add(struct context_names *list, const char *text);
 void context_names_free(struct context_names *list);
 bool context_names_have(const struct context_names *list, const struct ctr_context *c);
 
+/*
+ * After a filter has selected nothing: whether that is because the trace has no such task,
+ * or page table, which a line on stderr then says. Not of streams.
+ */
+bool tasks_none(struct ctr_trace *tr, const struct ctr_filter *f, const char *prog,
+                const char *path);
+
 #endif

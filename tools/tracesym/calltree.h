@@ -111,7 +111,7 @@ struct calltree_thread {
 };
 
 struct calltree {
-    const struct ctr_trace *trace;
+    struct ctr_trace *trace;
     struct call_function *functions;
     uint32_t nr_functions;
     struct call_node *nodes;

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-int graph_build_init(struct graph_builder *b, const struct ctr_trace *tr, bool older)
+int graph_build_init(struct graph_builder *b, struct ctr_trace *tr, bool older)
 {
     *b = (struct graph_builder){.nr_buckets = 1024};
     b->tree = calloc(1, sizeof(*b->tree));

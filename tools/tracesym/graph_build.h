@@ -18,7 +18,7 @@ struct graph_builder {
 };
 
 /* older: for two traces.  Returns 0 or -ENOMEM; call graph_build_fini in both cases. */
-int graph_build_init(struct graph_builder *b, const struct ctr_trace *tr, bool older);
+int graph_build_init(struct graph_builder *b, struct ctr_trace *tr, bool older);
 
 /* Adds a function like `like', without costs and calls, with a copy of `name'.  Returns its
  * number, SYM_NONE if there is no memory. */

@@ -9,6 +9,7 @@
 #include "common/options.h"
 #include "common/words.h"
 #include "query/function_pattern.h"
+#include "query/tasks.h"
 
 /* Limit of ids that a message lists. */
 #define MAX_IDS 8u
@@ -64,7 +65,7 @@ static void no_such(const char *prog, const char *path, const struct ctr_trace *
                process ? "process" : "thread", ids[0], text);
 }
 
-int nothing_ran(const char *prog, const char *path, const struct ctr_trace *tr,
+int nothing_ran(const char *prog, const char *path, struct ctr_trace *tr,
                 const struct ctr_filter *filter)
 {
     struct ctr_info info;
@@ -73,6 +74,8 @@ int nothing_ran(const char *prog, const char *path, const struct ctr_trace *tr,
         no_such(prog, path, tr, true, filter->pids);
     } else if (filter->ntid && !any_known(tr, false, filter->tids, filter->ntid)) {
         no_such(prog, path, tr, false, filter->tids);
+    } else if (tasks_none(tr, filter, prog, path)) {
+        return TOOL_NOTHING;
     } else if (filter->npid || filter->ntid || filter->nprocess || filter->nthread ||
                filter->from || filter->to || filter->from_ns || filter->to_ns ||
                filter->privileges || filter->task || filter->context) {

@@ -15,7 +15,7 @@
  * why.  Returns TOOL_NOTHING; or TOOL_OK, without a line, if only the damage of a partial
  * trace can be the reason, which is the status of the trace.
  */
-int nothing_ran(const char *prog, const char *path, const struct ctr_trace *tr,
+int nothing_ran(const char *prog, const char *path, struct ctr_trace *tr,
                 const struct ctr_filter *filter);
 
 /*
