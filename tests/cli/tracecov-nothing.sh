@@ -34,6 +34,9 @@ nothing "$all" "no instruction was executed in the chosen time; the trace has 0.
     --from-time=7 unmapped.ctr
 nothing "$all" "no programs or libraries found: the trace has no mappings; name the programs with --elf, or record with the events \`map'" \
     unmapped.ctr
+"$TOOLS/mktrace" machine aarch64 machine.ctr || exit 1
+nothing "$all" "no programs or libraries found: name the machine's kernel or firmware with --elf or --kallsyms, the folder of its programs' files with --sysroot" \
+    machine.ctr
 nothing "$all" 'no program or library matches --module libfoo*, x; the trace has app' \
     --module 'libfoo*' --module x mapped.ctr
 nothing "$all" 'no source file, program or library is selected: --include leaves none' \
@@ -55,6 +58,9 @@ done
 run 0 "$cov" -f text --disassembly unmapped.ctr
 one_line "--disassembly without mappings"
 [ "$(awk '/^ *[0-9]+: 0x/{ n += $1 } END { print n }' stdout)" = 28 ] || fail "$(cat stdout)"
+run 0 "$cov" -f text --disassembly machine.ctr
+one_line "--disassembly of a machine"
+grep -q 'of a machine ran is not known (--elf, --kallsyms, --sysroot)$' stderr || fail "$(cat stderr)"
 run 4 "$cov" -f text unmapped.ctr
 one_line "without mappings"
 run 4 "$cov" -f text --disassembly --module x unmapped.ctr

@@ -171,6 +171,7 @@ static void note_added(struct adding *a)
         c->machine = a->info.elf_machine;
         c->big_endian = a->info.big_endian != 0;
         c->addr_bits = a->info.addr_bits;
+        c->system = a->info.machine;
         snprintf(c->target, sizeof(c->target), "%s", a->info.target);
     }
     if (a->part) {

@@ -76,6 +76,7 @@ struct cover {
     uint64_t traces;   /* number of traces read */
     uint64_t unmapped; /* of these recorded without mappings; the first one's path */
     const char *unmapped_path;
+    bool system; /* traces of machines, which have no mappings */
     /* For messages: ids in the traces; the longest trace and thread. */
     struct cover_ids pids, tids;
     uint64_t longest_ns, most_insns;

@@ -117,7 +117,12 @@ static int nothing_executed(const struct cover_filter *f, const struct cover *c)
 
 static int no_modules(const struct cover *c)
 {
-    if (c->unmapped == c->traces) {
+    if (c->system) {
+        tool_error(PROG,
+                   "no programs or libraries found: name the machine's kernel or "
+                   "firmware with --elf or --kallsyms, the folder of its programs' files "
+                   "with --sysroot");
+    } else if (c->unmapped == c->traces) {
         tool_error(PROG,
                    "no programs or libraries found: %s no mappings; name the programs "
                    "with --elf, or record with the events `map'",
@@ -330,7 +335,15 @@ void remarks_left_out(const struct result *r, const struct report *report)
 
 void remarks_unmapped(const struct result *r, const struct cover *c)
 {
-    if (c->unmapped && !r->quiet && !r->elfs) {
+    if (!c->unmapped || r->quiet || r->elfs) {
+        return;
+    }
+    if (c->system && !c->nr_modules) {
+        tool_error(PROG,
+                   "%s%s: which programs and libraries of a machine ran is not known "
+                   "(--elf, --kallsyms, --sysroot)",
+                   c->unmapped_path, c->unmapped > 1 ? " and others" : "");
+    } else if (!c->system) {
         tool_error(PROG,
                    "%s%s: recorded without mappings: which programs and libraries ran is "
                    "not known (--elf)",
