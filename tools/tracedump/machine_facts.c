@@ -299,7 +299,7 @@ bool machine_facts_text(struct textbuf *b, const struct machine_facts *f)
     }
     if (ok && f->has_ctx) {
         ok = instructions_text(b, &f->spaces, "page tables", "  0x%" PRIx64) &&
-             (!has_ids(f) || instructions_text(b, &f->ids, "contexts", "  %" PRIu64));
+             (!has_ids(f) || instructions_text(b, &f->ids, "CONTEXTIDR", "  %" PRIu64));
     }
     if (ok && f->has_pwr) {
         ok = textbuf_printf(b, "halted        %" PRIu64 " times, %.3f s", f->halts,
