@@ -69,6 +69,17 @@ grep -q ' 9 .*nop' stdout || fail "--histogram: $(cat stdout)"
 run 0 "$dump" -c --task init t.ctr
 grep -Eq '^ +9 .*total$' stdout || fail "-c: $(cat stdout)"
 
+# A place has its task and its privilege, of the vCPU that is chosen.
+while read -r ordinal _ task privilege _; do
+    [ "$task" = - ] && task="not known"
+    run 0 "$dump" --state="$ordinal" --cpu 0 t.ctr
+    grep -qx "task       $task" stdout && grep -qx "privilege  $privilege" stdout ||
+        fail "--state=$ordinal: $task $privilege, $(cat stdout)"
+done < <(grep ' cpu0 .*0x000040100000 ' want)
+run 0 "$dump" --state=6 --cpu 0 --json t.ctr
+grep -q '"task":{"pid":1,"tgid":1,"comm":"init"},"privilege":"EL1"' stdout ||
+    fail "--state --json: $(cat stdout)"
+
 says() { # STATUS TEXT ARGUMENT...
     local status=$1 text=$2
     shift 2
@@ -76,6 +87,7 @@ says() { # STATUS TEXT ARGUMENT...
     one_line "$*"
     grep -q -- "$text" stderr || fail "$*: $(cat stderr)"
 }
+says 1 '2 vCPUs: choose one with --cpu, or the K-th with --state=1/K$' --state=1 t.ctr
 says 4 'no vCPU .2.; there are cpu0, cpu1$' --cpu 2 t.ctr
 says 4 'no such task (--task); tracedump --info lists' --task nobody t.ctr
 says 4 'no such page table (--context); tracedump --info' --context 0x1000 m.ctr

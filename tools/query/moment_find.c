@@ -80,6 +80,7 @@ static int choose_thread(const struct finding *f, const struct ctr_thread **thre
 {
     const struct ctr_thread *t, *found = NULL;
     int64_t n = 0, want = f->text->number;
+    struct ctr_info info;
 
     for (uint32_t i = 0; (t = ctr_trace_thread(f->locate->trace, i)) != NULL; i++) {
         if (threads_selected(f->filter, t)) {
@@ -93,9 +94,12 @@ static int choose_thread(const struct finding *f, const struct ctr_thread **thre
         return TOOL_NOTHING;
     }
     if (n > 1 && !want) {
+        ctr_trace_info(f->locate->trace, &info);
         tool_error(f->locate->prog,
-                   "%s: %" PRId64 " threads: choose one with --pid and --thread, or the "
-                   "K-th with %s=%s/K",
+                   info.machine ? "%s: %" PRId64 " vCPUs: choose one with --cpu, or the "
+                                  "K-th with %s=%s/K"
+                                : "%s: %" PRId64 " threads: choose one with --pid and "
+                                  "--thread, or the K-th with %s=%s/K",
                    f->locate->path, n, f->locate->option, f->text->text);
         return TOOL_FAILED;
     }

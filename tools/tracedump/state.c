@@ -10,8 +10,9 @@
 #include <string.h>
 
 #include "cannoli/events.h"
-#include "guest/disas.h"
 #include "common/options.h"
+#include "guest/disas.h"
+#include "guest/guest.h"
 #include "input/machine.h"
 #include "input/mappings.h"
 #include "input/trace.h"
@@ -24,8 +25,11 @@ struct state {
     const struct ctr_thread *thread;
     struct mappings *modules;
     const struct ctr_maps *maps; /* those of `modules', or NULL */
-    struct textbuf out;
-    uint8_t *values; /* CTR_REG_STRIDE each; NULL: not recorded */
+    struct textbuf out, label;   /* label: of the thread, in JSON */
+    struct guest guest;
+    struct line_task task; /* of a machine: that of the next instruction, */
+    const char *privilege; /* and its privilege; "": not known */
+    uint8_t *values;       /* CTR_REG_STRIDE each; NULL: not recorded */
     uint32_t nr_regs;
     uint64_t pc, time_ns;
     bool has_next; /* the next instruction is known */
@@ -86,6 +90,32 @@ static int read_next(struct state *s, struct ctr_diag *diag)
     }
     ctr_cursor_close(c);
     return ret;
+}
+
+static int on_exec(void *arg, struct ctr_job *job, const struct ctr_exec *e)
+{
+    struct state *s = arg;
+
+    line_task_take(&s->task, job);
+    s->privilege = guest_privilege_name(&s->guest, e->block->privilege);
+    return 0;
+}
+
+/* What a machine is doing there: reads the instruction at the position again, with the
+ * task that executes it. */
+static int read_machine(struct state *s, struct ctr_diag *diag)
+{
+    const uint64_t ordinal = s->request->ordinal;
+    const struct ctr_filter filter = {.kinds = CTR_KIND_EXEC,
+                                      .threads = &s->thread->index,
+                                      .nthread = 1,
+                                      .from = ordinal,
+                                      .to = ordinal + 1};
+    const struct ctr_replay_opts opts = {.workers = 1, .filter = &filter, .tasks = 1};
+    const struct ctr_replay_ops ops = {.exec = on_exec};
+
+    guest_init(&s->guest, &s->info);
+    return s->has_next ? ctr_replay(s->tr, &ops, s, &opts, diag) : 0;
 }
 
 /* A register's value, highest byte first, all its digits. */
@@ -155,6 +185,21 @@ static bool put_reg_text(struct state *s, const struct ctr_reg *reg)
            put_value(s, reg) && textbuf_printf(b, "\n");
 }
 
+/* The task, the privilege. */
+static bool put_machine_text(struct state *s)
+{
+    struct textbuf *b = &s->out;
+    bool ok = true;
+
+    if (s->has_next && s->info.events & CTR_HAS_TASK) {
+        ok = s->task.task ? textbuf_printf(b, "task       ") &&
+                                textbuf_printable(b, s->task.comm, s->task.comm_bytes) &&
+                                textbuf_printf(b, "-%u\n", s->task.pid)
+                          : textbuf_printf(b, "task       not known\n");
+    }
+    return ok && (!*s->privilege || textbuf_printf(b, "privilege  %s\n", s->privilege));
+}
+
 static bool put_text(struct state *s)
 {
     struct textbuf *b = &s->out;
@@ -168,7 +213,7 @@ static bool put_text(struct state *s)
             t->first + t->insns,
             s->request->before_system ? " and the system call before it" : "") &&
         textbuf_printf(b, "time       %.6f s\n", seconds_of(&s->info, s->time_ns)) &&
-        put_next_text(s) &&
+        put_machine_text(s) && put_next_text(s) &&
         textbuf_printf(b, s->values ? "registers\n" : "registers  not recorded\n");
 
     for (unsigned g = 0; ok && s->values && g < REG_GROUPS; g++) {
@@ -176,7 +221,9 @@ static bool put_text(struct state *s)
             ok = reg_group(reg) != g || put_reg_text(s, reg);
         }
     }
-    ok = ok && textbuf_printf(b, s->modules ? "mappings\n" : "mappings   not recorded\n");
+    if (ok && !s->info.machine) { /* which has none */
+        ok = textbuf_printf(b, s->modules ? "mappings\n" : "mappings   not recorded\n");
+    }
     if (ok && s->modules) {
         s->ok = true;
         ctr_maps_each(s->maps, t->process, s->time, text_mapping, s);
@@ -223,12 +270,13 @@ static bool put_json(struct state *s)
 {
     struct textbuf *b = &s->out;
     const struct ctr_reg *reg;
-    bool ok = textbuf_printf(b,
-                             "{\"kind\":\"state\",\"ordinal\":%" PRIu64
-                             ",\"pid\":%d,\"tid\":%d,\"time\":%.9f",
-                             s->request->ordinal, s->thread->pid, s->thread->tid,
-                             seconds_of(&s->info, s->time_ns)) &&
-              (!s->has_next || put_next_json(s));
+    bool ok =
+        thread_label(&s->label, &s->info, true, s->thread, &s->task) &&
+        textbuf_printf(b, "{\"kind\":\"state\",\"ordinal\":%" PRIu64 "%.*s",
+                       s->request->ordinal, (int)s->label.len, s->label.data) &&
+        (!*s->privilege || textbuf_printf(b, ",\"privilege\":\"%s\"", s->privilege)) &&
+        textbuf_printf(b, ",\"time\":%.9f", seconds_of(&s->info, s->time_ns)) &&
+        (!s->has_next || put_next_json(s));
 
     if (ok && s->values) {
         ok = textbuf_printf(b, ",\"registers\":{");
@@ -325,13 +373,14 @@ static int read_state(struct state *s, struct ctr_diag *diag)
     } else if (!ret && s->opt->places) {
         s->time = places_time(s->opt->places, &s->chunk, s->request->ordinal, &until);
     }
-    return ret ? ret : read_next(s, diag);
+    ret = ret ? ret : read_next(s, diag);
+    return ret || !s->info.machine ? ret : read_machine(s, diag);
 }
 
 int dump_state(struct ctr_trace *tr, const struct dump_options *opt,
                const struct moment *at)
 {
-    struct state s = {.opt = opt, .request = at, .tr = tr};
+    struct state s = {.opt = opt, .request = at, .tr = tr, .privilege = ""};
     struct ctr_diag diag = {.off = CTR_NO_OFF};
     int ret, sys_errno = 0, status;
 
@@ -352,6 +401,7 @@ int dump_state(struct ctr_trace *tr, const struct dump_options *opt,
     }
     mappings_free(s.modules);
     textbuf_fini(&s.out);
+    textbuf_fini(&s.label);
     free(s.values);
     return status;
 }

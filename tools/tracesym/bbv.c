@@ -217,10 +217,14 @@ static bool note_place(struct bbv *v, uint32_t number, const struct ctr_block *b
 
 static int several(const struct bbv *v)
 {
+    struct ctr_info info;
+
+    ctr_trace_info(v->trace, &info);
     tool_error(v->opt->prog,
-               "%s: several threads: choose one with --thread, or give "
-               "files for the vectors of each with --output",
-               v->opt->path);
+               "%s: several %s, or give files for the vectors of each with --output",
+               v->opt->path,
+               info.machine ? "vCPUs: choose one with --cpu"
+                            : "threads: choose one with --thread");
     return BBV_STOP_REPORTED;
 }
 
