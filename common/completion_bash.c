@@ -23,6 +23,7 @@ static const char *kind_name(enum completion c)
     case COMPLETE_FUNCTIONS:
     case COMPLETE_OBJECTS:
     case COMPLETE_THREADS:
+    case COMPLETE_TASKS:
     case COMPLETE_PROCESSES:
         return "names";
     default:

@@ -41,6 +41,7 @@ static void put_argument(enum completion c, const struct words *words, FILE *out
     case COMPLETE_FUNCTIONS:
     case COMPLETE_OBJECTS:
     case COMPLETE_THREADS:
+    case COMPLETE_TASKS:
     case COMPLETE_PROCESSES:
         fprintf(out, " -x -k -a '(__cannoli_list (__cannoli_query %s))'",
                 completion_query(c));

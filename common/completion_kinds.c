@@ -15,6 +15,7 @@ static const struct {
 } known[] = {
     {"pid", NULL, COMPLETE_PROCESSES, true},
     {"thread", NULL, COMPLETE_THREADS, true},
+    {"task", NULL, COMPLETE_TASKS, true},
     {"diff-pid", NULL, COMPLETE_PROCESSES, true},
     {"diff-thread", NULL, COMPLETE_THREADS, true},
     {"module", NULL, COMPLETE_MODULE, true},
@@ -74,6 +75,8 @@ const char *completion_query(enum completion c)
         return "objects";
     case COMPLETE_THREADS:
         return "threads";
+    case COMPLETE_TASKS:
+        return "tasks";
     case COMPLETE_PROCESSES:
         return "processes";
     default:

@@ -26,6 +26,7 @@ enum completion {
     COMPLETE_FUNCTIONS, /* lists with commas */
     COMPLETE_OBJECTS,
     COMPLETE_THREADS,
+    COMPLETE_TASKS,
     COMPLETE_PROCESSES,
 };
 

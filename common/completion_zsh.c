@@ -41,6 +41,7 @@ static void put_action(enum completion c, const struct words *words, FILE *out)
     case COMPLETE_FUNCTIONS:
     case COMPLETE_OBJECTS:
     case COMPLETE_THREADS:
+    case COMPLETE_TASKS:
     case COMPLETE_PROCESSES:
         fprintf(out, " _cannoli_names %s", completion_query(c));
         break;

@@ -89,7 +89,7 @@ says() { # STATUS TEXT ARGUMENT...
 }
 says 1 '2 vCPUs: choose one with --cpu, or the K-th with --state=1/K$' --state=1 t.ctr
 says 4 'no vCPU .2.; there are cpu0, cpu1$' --cpu 2 t.ctr
-says 4 'no such task (--task); tracedump --info lists' --task nobody t.ctr
+says 4 'no such task (--task); tracesym --list=tasks lists' --task nobody t.ctr
 says 4 'no such page table (--context); tracedump --info' --context 0x1000 m.ctr
 says 4 'there is no such event in what is selected$' --task init --pc 1 t.ctr
 run 4 "$BIN/tracesym" -q --functions --task nobody t.ctr

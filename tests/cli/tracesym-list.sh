@@ -41,6 +41,13 @@ lists "${calls[@]}" -- --list=syscalls system.ctr
 lists 'not yet "recorded"?[31m' round -- --list=marks chosen.ctr
 moments=(crash end mark: syscall: call: "${calls[@]/#/syscall:}")
 lists "${moments[@]}" -- --list=moments --module=nosuch system.ctr
+"$TOOLS/mktrace" tasks tasks.ctr || exit 1
+lists bash init sh swapper/0 swapper/1 'work?er' -- --list=tasks tasks.ctr
+for name in bash 'work?er'; do
+    run 0 "$BIN/tracedump" --task "$name" tasks.ctr
+done
+run 4 "$sym" -q --list=tasks system.ctr
+grep -q 'no tasks: they were not recorded (-e task)$' stderr || fail "tasks: $(cat stderr)"
 run 4 "$sym" -q --list=marks system.ctr
 one_line "marks of a trace without any"
 run 4 "$sym" -q --list=syscalls sample.ctr

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The names of the marks or system calls of a trace; see event_names.h. */
+/* The names of the marks, system calls or tasks of a trace; see event_names.h. */
 #include "query/event_names.h"
 
 #include <search.h>
@@ -16,7 +16,7 @@
 struct collector {
     struct event_names *names;
     struct guest guest;
-    bool marks;
+    enum event_names_of of;
     size_t max;
 };
 
@@ -43,13 +43,21 @@ static int add(struct collector *c, char *name)
     return l->n >= c->max ? STOP_ENOUGH : 0;
 }
 
-bool event_names_text(const struct ctr_os_event *e, bool marks, const struct guest *g,
-                      struct ctr_str *name)
+bool event_names_text(const struct ctr_os_event *e, enum event_names_of of,
+                      const struct guest *g, struct ctr_str *name)
 {
     struct ctr_syscall call;
     struct ctr_mark mark;
+    struct ctr_task task;
 
-    if (marks) {
+    if (of == EVENT_TASKS) {
+        if (ctr_parse_task(e, &task) || !task.task) {
+            return false;
+        }
+        *name = task.comm;
+        return true;
+    }
+    if (of == EVENT_MARKS) {
         if (ctr_parse_mark(e, &mark)) {
             return false;
         }
@@ -71,7 +79,7 @@ static int on_os(void *arg, struct ctr_job *job, const struct ctr_os_event *e)
     char *name;
 
     (void)job;
-    if (!event_names_text(e, c->marks, &c->guest, &text) || !text.n ||
+    if (!event_names_text(e, c->of, &c->guest, &text) || !text.n ||
         memchr(text.p, 0, text.n)) {
         return 0;
     }
@@ -82,10 +90,11 @@ static int on_os(void *arg, struct ctr_job *job, const struct ctr_os_event *e)
     return add(c, name);
 }
 
-int event_names_load(struct event_names *names, struct ctr_trace *tr, bool marks,
-                     const struct ctr_filter *filter, size_t max, struct ctr_diag *diag)
+int event_names_load(struct event_names *names, struct ctr_trace *tr,
+                     enum event_names_of of, const struct ctr_filter *filter, size_t max,
+                     struct ctr_diag *diag)
 {
-    struct collector c = {.names = names, .marks = marks, .max = max};
+    struct collector c = {.names = names, .of = of, .max = max};
     struct ctr_info info;
     struct ctr_filter kinds = *filter;
     const struct ctr_replay_ops ops = {.os = on_os};
@@ -94,7 +103,9 @@ int event_names_load(struct event_names *names, struct ctr_trace *tr, bool marks
 
     ctr_trace_info(tr, &info);
     guest_init(&c.guest, &info);
-    kinds.kinds = marks ? CTR_KIND_MARK : CTR_KIND_SYS;
+    kinds.kinds = of == EVENT_TASKS   ? CTR_KIND_TASK
+                  : of == EVENT_MARKS ? CTR_KIND_MARK
+                                      : CTR_KIND_SYS;
     ret = ctr_replay(tr, &ops, &c, &opts, diag);
     return ret == STOP_ENOUGH ? 0 : ret;
 }

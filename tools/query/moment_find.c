@@ -320,7 +320,9 @@ static int on_os(void *arg, struct ctr_job *job, const struct ctr_os_event *e)
 {
     const struct collector *c = arg;
     struct ctr_str name;
-    bool hit = event_names_text(e, c->f->text->kind == MOMENT_MARK, &c->guest, &name) &&
+    bool hit = event_names_text(
+                   e, c->f->text->kind == MOMENT_MARK ? EVENT_MARKS : EVENT_SYSCALLS,
+                   &c->guest, &name) &&
                fits(c->glob, name);
 
     return hit ? append(job, e->ordinal, e->time_ns) : 0;

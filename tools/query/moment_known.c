@@ -30,8 +30,9 @@ bool moment_put_known(struct textbuf *b, struct ctr_trace *tr,
 {
     struct event_names l = {0};
     struct ctr_diag diag = {.off = CTR_NO_OFF};
-    bool ok =
-        !event_names_load(&l, tr, text->kind == MOMENT_MARK, filter, MAX_NAMES, &diag);
+    bool ok = !event_names_load(&l, tr,
+                                text->kind == MOMENT_MARK ? EVENT_MARKS : EVENT_SYSCALLS,
+                                filter, MAX_NAMES, &diag);
     const struct words w = {"name", l.v, sizeof(*l.v), l.n};
     const char *near = l.n ? words_nearest(&w, text->name, text->name_len) : NULL;
 

@@ -42,7 +42,8 @@ bool tasks_none(struct ctr_trace *tr, const struct ctr_filter *f, const char *pr
         ctr_replay(tr, &ops, &s, &opts, &diag) != 0 || (s.task && s.context)) {
         return false;
     }
-    tool_error(prog, "%s: no such %s; tracedump --info lists those that there are", path,
-               s.task ? "page table (--context)" : "task (--task)");
+    tool_error(prog, "%s: no such %s lists those that there are", path,
+               s.task ? "page table (--context); tracedump --info"
+                      : "task (--task); tracesym --list=tasks");
     return true;
 }

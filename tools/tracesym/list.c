@@ -20,7 +20,8 @@ static const char *const words[] = {
     [LIST_FUNCTIONS] = "functions", [LIST_MARKS] = "marks",
     [LIST_MODULES] = "modules",     [LIST_MOMENTS] = "moments",
     [LIST_OBJECTS] = "objects",     [LIST_PROCESSES] = "processes",
-    [LIST_SYSCALLS] = "syscalls",   [LIST_THREADS] = "threads",
+    [LIST_SYSCALLS] = "syscalls",   [LIST_TASKS] = "tasks",
+    [LIST_THREADS] = "threads",
 };
 const struct words list_words = WORDS_OF_STRINGS("list", words);
 
@@ -50,7 +51,7 @@ struct entries {
     size_t n, cap;
     bool last;                 /* of entries that are added */
     struct comm_table *comms;  /* with the texts of processes and threads */
-    struct event_names events; /* with those of marks and system calls */
+    struct event_names events; /* with those of marks, system calls and tasks */
 };
 
 static bool add(struct entries *e, const char *text, size_t value)
@@ -190,11 +191,11 @@ static bool add_modules(struct entries *e, const struct list_request *r,
 
 /* 0, or what dump_replay_status takes; of a damaged trace there are the names up to the
  * damage. */
-static int add_events(struct entries *e, struct ctr_trace *tr, bool marks,
+static int add_events(struct entries *e, struct ctr_trace *tr, enum event_names_of of,
                       struct ctr_diag *diag)
 {
     const struct ctr_filter all = {0};
-    int ret = event_names_load(&e->events, tr, marks, &all, SIZE_MAX, diag);
+    int ret = event_names_load(&e->events, tr, of, &all, SIZE_MAX, diag);
     bool ok = ret <= 0;
 
     for (size_t i = 0; ok && i < e->events.n; i++) {
@@ -208,8 +209,12 @@ static int collect(struct entries *e, struct ctr_trace *tr, const struct list_re
 {
     bool ok;
 
-    if (what == LIST_MARKS || what == LIST_SYSCALLS) {
-        return add_events(e, tr, what == LIST_MARKS, diag);
+    if (what == LIST_MARKS || what == LIST_SYSCALLS || what == LIST_TASKS) {
+        return add_events(e, tr,
+                          what == LIST_MARKS   ? EVENT_MARKS
+                          : what == LIST_TASKS ? EVENT_TASKS
+                                               : EVENT_SYSCALLS,
+                          diag);
     }
     if (list_needs_modules(what)) {
         ok = add_modules(e, r, what);
@@ -297,6 +302,8 @@ static int nothing(const struct ctr_info *info, const struct list_request *r,
 
     if (r->what == LIST_SYSCALLS && !(info->events & CTR_HAS_SYS)) {
         why = ": they were not recorded (-e sys)";
+    } else if (r->what == LIST_TASKS && !(info->events & CTR_HAS_TASK)) {
+        why = ": they were not recorded (-e task)";
     } else if (list_needs_modules(r->what)) {
         why = !modset_count(r->modset) ? ": the trace has no mappings of programs"
               : r->nr_modules ? ": see --list=modules for what --module can match"

@@ -16,6 +16,7 @@ enum list_what {
     LIST_OBJECTS, /* global ones, and those that debug information declares */
     LIST_PROCESSES,
     LIST_SYSCALLS, /* the names of those that were made */
+    LIST_TASKS,
     LIST_THREADS
 };
 

@@ -81,7 +81,7 @@ static const struct tool_option option_table[] = {
     SEARCH_OPTIONS,
     FIND_OPTIONS,
     {OPT_LIST, "list", "WHAT",
-     "names: functions, marks, modules, moments,\nobjects, processes, syscalls or threads",
+     "names: functions, marks, modules, moments,\nobjects, processes, syscalls, tasks or threads",
      &list_words},
     {'o', "output", "FILE", "write to FILE; with --bbv to FILE.TID for each thread"},
     {0, NULL, NULL, "What to look at"},
