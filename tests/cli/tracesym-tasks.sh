@@ -64,6 +64,14 @@ END
 done
 run 0 "$sym" -q --functions --by=irq tasks.ctr
 grep -q '^SVC:$' stdout && grep -q '^ *4  .* in this exception$' stdout || fail "$(cat stdout)"
+# Two numbers with one name are one, as in --info.
+run 0 "$sym" -q --calls --by=irq --json t.ctr
+python3 - stdout <<'END' || fail "--by=irq: $(cat stdout)"
+import json, sys
+roots = [n for n in map(json.loads, open(sys.argv[1])) if n["parent"] is None]
+assert [n["calls"] for n in roots if n["function"] == "Data Abort"] == [2], roots
+assert len({n["function"] for n in roots}) == len(roots), roots
+END
 run 4 "$sym" -q --functions --by=irq program.ctr
 one_line --by=irq of a program
 run 0 "$sym" -q --functions --task init tasks.ctr

@@ -189,6 +189,38 @@ static int check_cost(const struct calltree *t, const struct profile_options *op
     return TOOL_NOTHING;
 }
 
+/* Exceptions that have several numbers, such as Data Abort of either level, but one name are
+ * one: the first of them.  False: no memory. */
+static bool join_irqs(struct calltree *t, const bool *irqs)
+{
+    uint32_t *first = calloc(t->nr_functions + (size_t)1, sizeof(*first)), n = 0;
+
+    if (!first) {
+        return false;
+    }
+    for (uint32_t i = 0; i < t->nr_functions; i++) {
+        uint32_t k = 0;
+        while (irqs[i] && k < n &&
+               strcmp(t->functions[first[k]].name, t->functions[i].name)) {
+            k++;
+        }
+        if (irqs[i] && k == n) {
+            first[n++] = i;
+        }
+    }
+    for (uint32_t i = 0; i < t->nr_nodes; i++) {
+        struct call_node *node = &t->nodes[i];
+        for (uint32_t k = 0; irqs[node->function] && k < n; k++) {
+            if (!strcmp(t->functions[first[k]].name, t->functions[node->function].name)) {
+                node->function = first[k];
+                break;
+            }
+        }
+    }
+    free(first);
+    return true;
+}
+
 /* Makes exceptions and interrupts the roots; TOOL_OK or a status after a line on stderr. */
 static int only_irqs(struct calltree **t, const struct profile_options *opt)
 {
@@ -201,7 +233,7 @@ static int only_irqs(struct calltree **t, const struct profile_options *opt)
         irqs[i] = (*t)->functions[i].kind == CALL_EXCEPTION;
         any |= irqs[i];
     }
-    if (!irqs) {
+    if (!irqs || !join_irqs(*t, irqs)) {
         status = out_of_memory();
     } else if (any) {
         int ret = graph_select(&other, *t, irqs, true, opt->graph.cost);
