@@ -136,7 +136,10 @@ same want stdout "memory of a stream"
 run 0 "$dump" --strings 4 -e dma memory.ctr
 grep -q ': 00 01 02 03 \.\.\. +++$' stdout || fail "--strings: $(cat stdout)"
 run 4 "$dump" -e ram,dma,io physical.ctr
-grep -q 'RAM, DMA, devices were not recorded' stderr || fail "$(cat stderr)"
+grep -q 'contents of RAM, writes of devices, accesses to devices were not recorded' stderr ||
+    fail "$(cat stderr)"
+run 4 "$dump" -e io,dma --pc 0x40100000 memory.ctr
+grep -q 'none of these events$' stderr || fail "-e io,dma --pc: $(cat stderr)"
 
 # vCPUs that take turns are shown in that order, and so are parts and searches.
 "$TOOLS/mktrace" slices slices.ctr || exit 1
@@ -165,7 +168,7 @@ value() {
 [ "$(value --first-write-after=4/1)" = 0x4 ] || fail "after cpu0's 4: $(cat stdout)"
 [ "$(value --last-write-before=end/1)" = 0x4 ] || fail "before cpu0's end: $(cat stdout)"
 run 4 "$dump" -e order chosen.ctr
-grep -q 'the order of threads were not recorded' stderr || fail "$(cat stderr)"
+grep -q 'slices of vCPUs were not recorded' stderr || fail "$(cat stderr)"
 
 # Privileges: events between instructions stay.
 for name in aarch64:EL0 m:user riscv64:'(U|VU)' x86_64:ring3 sparc:user; do

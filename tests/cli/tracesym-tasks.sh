@@ -136,6 +136,9 @@ run 4 "$sym" -q --timeline program.ctr
 grep -q -- '--timeline: it is not the trace of a machine$' stderr || fail "$(cat stderr)"
 run 4 "$sym" -q --timeline slices.ctr
 grep -q 'neither tasks nor exceptions nor halts were recorded' stderr || fail "$(cat stderr)"
+rm -f none.json
+run 4 "$sym" -q --timeline --task nobody -o none.json tasks.ctr
+grep -q 'no such task (--task)' stderr && [ ! -e none.json ] || fail "$(cat stderr)"
 is_usage tracesym --timeline --calls tasks.ctr
 is_usage tracesym --timeline --function f tasks.ctr
 is_usage tracesym --timeline --by=task tasks.ctr

@@ -23,13 +23,18 @@ static const struct {
     {CTR_KIND_THR, CTR_HAS_THR, "threads"},
     {CTR_KIND_INT, CTR_HAS_INT, "exceptions"},
     {CTR_KIND_CTX, CTR_HAS_CTX, "address spaces"},
-    {CTR_KIND_ORDER, CTR_HAS_ORDER, "the order of threads"},
+    {CTR_KIND_ORDER, CTR_HAS_ORDER, "slices of vCPUs"},
     {CTR_KIND_PWR, CTR_HAS_PWR, "halted vCPUs"},
-    {CTR_KIND_RAM, CTR_HAS_RAM, "RAM"},
-    {CTR_KIND_DMA, CTR_HAS_DMA, "DMA"},
-    {CTR_KIND_IO, CTR_HAS_IO, "devices"},
+    {CTR_KIND_RAM, CTR_HAS_RAM, "contents of RAM"},
+    {CTR_KIND_DMA, CTR_HAS_DMA, "writes of devices"},
+    {CTR_KIND_IO, CTR_HAS_IO, "accesses to devices"},
     {CTR_KIND_TASK, CTR_HAS_TASK, "tasks"},
 };
+
+/* Events between instructions that no option selects by an address */
+#define OF_MACHINES                                                                      \
+    (CTR_KIND_INT | CTR_KIND_CTX | CTR_KIND_ORDER | CTR_KIND_PWR | CTR_KIND_RAM |        \
+     CTR_KIND_DMA | CTR_KIND_IO | CTR_KIND_TASK)
 
 /* What of the kinds was not recorded, as a list; "" if some of it was. */
 static void list_missing(const struct ctr_info *info, uint32_t kinds, char *to,
@@ -98,6 +103,11 @@ int dump_nothing(struct ctr_trace *tr, const struct dump_options *opt)
         tool_error(opt->prog, "%s: accesses were not recorded (-e mem)", opt->path);
     } else if (missing[0]) {
         tool_error(opt->prog, "%s: %s were not recorded", opt->path, missing);
+    } else if ((filter_by_addr(f) || f->npc) && kinds && !(kinds & ~OF_MACHINES)) {
+        tool_error(opt->prog,
+                   "%s: --addr and --pc select instructions and their accesses, none of "
+                   "these events",
+                   opt->path);
     } else if (dropped) {
         tool_error(opt->prog,
                    "%s: what was before ordinal %" PRIu64 " was dropped (--ring)",

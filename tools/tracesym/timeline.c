@@ -22,6 +22,7 @@
 #include "guest/guest.h"
 #include "input/machine.h"
 #include "input/trace.h"
+#include "query/tasks.h"
 #include "trace_json.h"
 
 /* Above all pids of Linux: the process that has the tracks of the vCPUs. */
@@ -524,7 +525,8 @@ static int check(const struct timeline *l)
                    "%s: --timeline: neither tasks nor exceptions nor halts were "
                    "recorded (-e task,int,pwr)",
                    l->opt->path);
-    } else {
+    } else if (!l->opt->filter.task ||
+               !tasks_none(l->trace, &l->opt->filter, PROG, l->opt->path)) {
         return TOOL_OK;
     }
     return TOOL_NOTHING;
