@@ -23,16 +23,23 @@ int cannoli_addr_arg(TCGOp *op)
 }
 
 /*
- * Does the helper raise exceptions, although its flags say that it does not
- * read globals?
+ * Does the helper raise exceptions or access memory, although its flags say
+ * that it does not read globals?
  */
-static bool raises(TCGOp *op)
+static bool does_more(TCGOp *op)
 {
-#if defined(TARGET_ARM) && !defined(CONFIG_USER_ONLY)
+#if defined(CONFIG_USER_ONLY)
+    return false;
+#elif defined(TARGET_ARM)
     const char *name = tcg_call_info(op)->name;
 
     /* Cortex-M, a division by zero with CCR.DIV_0_TRP */
     return !strcmp(name, "udiv") || !strcmp(name, "sdiv");
+#elif defined(TARGET_S390X)
+    const char *name = tcg_call_info(op)->name;
+
+    /* They load and store the entries of page tables that they invalidate. */
+    return !strcmp(name, "ipte") || !strcmp(name, "idte");
 #else
     return false;
 #endif
@@ -41,7 +48,7 @@ static bool raises(TCGOp *op)
 bool cannoli_is_real_call(TCGOp *op)
 {
     return op->opc == INDEX_op_call &&
-           (!(tcg_call_flags(op) & TCG_CALL_NO_READ_GLOBALS) || raises(op));
+           (!(tcg_call_flags(op) & TCG_CALL_NO_READ_GLOBALS) || does_more(op));
 }
 
 bool cannoli_is_lookup(TCGOp *op)
