@@ -207,6 +207,7 @@
 #define CTR_MODE_X86_64 4u
 #define CTR_MODE_MIPS16 5u
 #define CTR_MODE_MICROMIPS 6u
+#define CTR_MODE_PPC_LE 7u /* little-endian, of a target that is not */
 #define CTR_BLOCKDEF_MODE_OF(m) ((m) & 0xfu)
 #define CTR_BLOCKDEF_PRIVILEGE_OF(m) ((m) >> 4)
 

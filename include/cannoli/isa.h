@@ -42,6 +42,7 @@
 #define CANNOLI_ISA_X86_64 4u
 #define CANNOLI_ISA_MIPS16 5u
 #define CANNOLI_ISA_MICROMIPS 6u
+#define CANNOLI_ISA_PPC_LE 7u
 
 static inline uint32_t cannoli_isa_u16(const uint8_t *b, int big)
 {
@@ -616,7 +617,7 @@ static inline uint32_t cannoli_isa_x86(const uint8_t *b, uint32_t len, int bits6
 /*
  * elf_machine: e_machine of the guest program.  mode: CTR_MODE_*, with CANNOLI_ISA_32 if
  * its registers have 32 bits.  big_endian: instructions are stored in this order (on ARM
- * and AArch64 only in the old BE32 programs).  bytes: the whole instruction, len of them.
+ * and AArch64 only in the old BE32 programs), but in CANNOLI_ISA_PPC_LE.  bytes: the whole instruction, len of them.
  *
  * Returns 1 and sets *flags to those of BRANCH, COND, CALL, RETURN, INDIRECT and SYSCALL
  * that hold, or returns 0: the machine is not supported.
@@ -634,7 +635,8 @@ static inline int cannoli_isa_flags(uint32_t elf_machine, uint32_t mode, int big
     uint32_t h = 0, w = 0;
 
     *flags = 0;
-    if (elf_machine == CANNOLI_EM_AARCH64 || elf_machine == CANNOLI_EM_RISCV) {
+    if (elf_machine == CANNOLI_EM_AARCH64 || elf_machine == CANNOLI_EM_RISCV ||
+        state == CANNOLI_ISA_PPC_LE) {
         big_endian = 0;
     }
     if (len >= 2) {

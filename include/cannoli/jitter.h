@@ -80,7 +80,7 @@ enum {
 
 /* How bytes are decoded, where the machine leaves it open; CTR_MODE_* of
  * cannoli/events.h: 0 default, 1 thumb, 2 x86-16, 3 x86-32, 4 x86-64, 5 mips16,
- * 6 micromips. */
+ * 6 micromips, 7 ppc little-endian (of a target that is not). */
 
 /* One instruction that is being translated; valid during the call. */
 struct cannoli_insn {

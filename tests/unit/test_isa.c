@@ -296,6 +296,7 @@ static void test_ppc(void **unused)
     CHECK(CANNOLI_EM_PPC, 0, 1, v);
     CHECK(CANNOLI_EM_PPC64, 0, 1, v);
     assert_int_equal(classify(CANNOLI_EM_PPC64, 0, 0, "2000804e"), R);
+    assert_int_equal(classify(CANNOLI_EM_PPC64, CTR_MODE_PPC_LE, 1, "2000804e"), R);
     /* A prefixed instruction: the prefix decides what it is. */
     assert_int_equal(classify(CANNOLI_EM_PPC64, 0, 0, "000000062000804e"), 0);
 }

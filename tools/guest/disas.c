@@ -17,7 +17,7 @@
 #include "cannoli/events.h"
 #include "common/textbuf.h"
 
-#define NR_MODES (CTR_MODE_MICROMIPS + 1u)
+#define NR_MODES (CTR_MODE_PPC_LE + 1u)
 
 /* Thumb "nop": four of them end any IT block. */
 static const uint8_t thumb_nop[2][2] = {{0x00, 0xbf}, {0xbf, 0x00}};
@@ -124,6 +124,7 @@ static bool capstone_mode(const struct disas *d, unsigned mode, cs_arch *arch,
     default:
         return false;
     }
+    be = be && mode != CTR_MODE_PPC_LE;
     *csmode = m | (be ? (int)CS_MODE_BIG_ENDIAN : 0);
     return true;
 }

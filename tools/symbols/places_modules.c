@@ -70,8 +70,11 @@ static const char *machine_name(uint32_t machine, bool big_endian)
 
 static bool right_machine(const struct symfile_info *i, const struct target *t)
 {
-    /* AArch64 and ARM: the header has the byte order of data, and so has the trace. */
-    return i->machine == t->machine && i->big_endian == t->big_endian &&
+    /* AArch64 and ARM: the header has the byte order of data, and so has the trace.  On a
+     * PowerPC machine, firmware and kernel may differ. */
+    const bool either = t->is_machine && (i->machine == 20 || i->machine == 21);
+
+    return i->machine == t->machine && (either || i->big_endian == t->big_endian) &&
            (i->machine != 243 || i->addr_bits == t->addr_bits);
 }
 

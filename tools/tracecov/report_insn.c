@@ -368,7 +368,8 @@ static bool x86_target(uint64_t addr, const uint8_t *b, unsigned len, bool bits6
 bool insn_target(const struct cover *c, uint64_t addr, const uint8_t *bytes, unsigned len,
                  unsigned mode, uint64_t *target)
 {
-    bool big = c->big_endian && c->machine != CANNOLI_EM_AARCH64;
+    bool big =
+        c->big_endian && c->machine != CANNOLI_EM_AARCH64 && mode != CANNOLI_ISA_PPC_LE;
     uint32_t h = len >= 2 ? cannoli_isa_u16(bytes, big) : 0, flags = 0;
     uint32_t w = len >= 4 ? cannoli_isa_u32(bytes, big) : h;
     bool known = false;

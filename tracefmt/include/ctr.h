@@ -322,6 +322,7 @@ enum ctr_mode {
     CTR_ISA_X86_64 = 4,
     CTR_ISA_MIPS16 = 5,
     CTR_ISA_MICROMIPS = 6,
+    CTR_ISA_PPC_LE = 7, /* little-endian, of a target that is not */
 };
 
 /*

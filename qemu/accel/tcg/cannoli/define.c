@@ -26,6 +26,10 @@ uint8_t cannoli_block_mode(CPUState *cpu, const TranslationBlock *tb)
     return tb->flags & HF_CS64_MASK   ? CTR_MODE_X86_64
            : tb->flags & HF_CS32_MASK ? CTR_MODE_X86_32
                                       : CTR_MODE_X86_16;
+#elif defined(TARGET_PPC)
+    if (TARGET_BIG_ENDIAN && tb->flags & (1u << HFLAGS_LE)) {
+        return CTR_MODE_PPC_LE;
+    }
 #elif defined(TARGET_MIPS)
     if (tb->flags & MIPS_HFLAG_M16) {
         return cpu_env(cpu)->insn_flags & ASE_MICROMIPS ? CTR_MODE_MICROMIPS

@@ -60,6 +60,7 @@ static bool capstone_mode(uint32_t mode, bool be, cs_arch *arch, int *csmode)
     case EM_PPC:
     case EM_PPC64:
         *arch = CS_ARCH_PPC;
+        be = be && mode != CTR_MODE_PPC_LE;
         m = cannoli_elf_machine == EM_PPC ? CS_MODE_32 : CS_MODE_64;
         break;
     case EM_S390:
