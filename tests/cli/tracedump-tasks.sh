@@ -58,8 +58,10 @@ run 0 "$dump" --no-disas --task init --from 5 --to 13 -e exec t.ctr
 # vCPUs, address spaces.
 run 0 "$dump" --no-disas --cpu 1 t.ctr
 grep cpu1 want | same - stdout "--cpu 1"
-run 0 "$dump" --no-disas --cpu 0,1 t.ctr
-same want stdout "--cpu 0,1"
+for both in 0,1 cpu0,cpu1 0,cpu1; do
+    run 0 "$dump" --no-disas --cpu $both t.ctr
+    same want stdout "--cpu $both"
+done
 run 0 "$dump" -e exec --context 0x43186000 m.ctr
 [ "$(wc -l <stdout)" -eq 8 ] || fail "--context: $(cat stdout)"
 run 0 "$dump" -e exec --context 0 m.ctr
@@ -98,7 +100,7 @@ says 4 '--task: tasks were not recorded (-e task)$' --task init m.ctr
 says 4 '--context: address spaces were not recorded (-e ctx)$' --context 0 t.ctr
 says 4 'no vCPU .0.' --cpu 0 program.ctr
 says 4 'tasks were not recorded$' -e task m.ctr
-for wrong in --task= "--task=init," --task=5x --cpu= --cpu=a "--cpu=0," --cpu=-1 --context=tables \
+for wrong in --task= "--task=init," --task=5x --cpu= --cpu=a --cpu=cpu "--cpu=0," --cpu=-1 --context=tables \
     --context=; do
     says 2 "${wrong%%=*}" "$wrong" t.ctr
 done

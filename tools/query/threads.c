@@ -76,8 +76,10 @@ bool thread_names_add_vcpus(struct thread_names *list, const char *text)
 {
     for (;;) {
         struct thread_name *v = realloc(list->v, (list->n + 1) * sizeof(*v));
-        const size_t len = strspn(text, "0123456789");
+        size_t len;
 
+        text += strncmp(text, "cpu", 3) ? 0 : 3; /* as the tools call it */
+        len = strspn(text, "0123456789");
         if (v) {
             list->v = v;
         }
