@@ -124,7 +124,9 @@ run 1 "$sym" --functions --elf few.ko k.ctr
 one_line "too little of a module"
 grep -q 'few.ko: hardly any of its code ran, or a copy of /proc/modules has to say where' stderr ||
     fail "$(cat stderr)"
-for file in few copy; do
+sed 's/$/\r/' few >few-console
+sed 's/$/\r/' copy >copy-console
+for file in few copy few-console copy-console; do
     run 0 "$sym" -q --functions --json --elf few.ko --kallsyms=$file k.ctr
     [ "$(grep -c '"module": "few.ko"' stdout)" = 5 ] || fail "$file: $(cat stdout)"
 done

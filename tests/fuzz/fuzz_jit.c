@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Perf maps and jitdump files of any content, and all queries on the functions that are in
- * them.
+ * Perf maps, jitdump files, copies of /proc/kallsyms and /proc/modules, and kernels of any
+ * content, and all queries on the functions that are in them.
  */
 #include <elf.h>
 #include <string.h>
@@ -35,6 +35,16 @@ static void query(const struct jit_code *c)
     jit_layers_free(layers, n);
 }
 
+/* The name of a file ends where the memory does. */
+static void query_module(const uint8_t *data, size_t n)
+{
+    char *name = strdup("mod-ule.ko");
+    uint64_t base = 1;
+    CHECK(name);
+    CHECK(!jit_module_base(data, n, name, &base) || base % 4096 == 0);
+    free(name);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
     struct jit_code c = {0};
@@ -45,6 +55,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     CHECK(jit_parse_kallsyms(&c, data, n));
     query(&c);
     jit_code_fini(&c);
+    CHECK(jit_parse_modules(&c, data, n));
+    query(&c);
+    jit_code_fini(&c);
+    query_module(data, n);
     if (jit_is_kernel(data, n)) {
         struct jit_kernel k;
         CHECK(jit_parse_kernel(&c, &k, data, n));
@@ -59,7 +73,10 @@ uint8_t *fuzz_seed(unsigned i, size_t *n)
 {
     static const char map[] = "1000 10 f\n1008 10 py::g:/x y.py\n0x1000 4 h\n2000 8 i\n";
     static const char kernel[] = "ffff800080000000 T _text\nffff800080000000 t alias\n"
-                                 "ffff800080000010 D data\n20 w g\t[module]\n";
+                                 "ffff800080000010 D data\n20 w g\t[module]\r\n"
+                                 "ffff800000001010 t h\t[mod_ule]\n";
+    static const char modules[] = "mod_ule 20480 1 b, Live 0xffff800000001000 (OE)\r\n"
+                                  "b 20 0 - Live 0x1000\n";
     struct jitdump d = {.big = i & 1};
     const void *p = d.p;
     uint8_t *copy;
@@ -74,6 +91,9 @@ uint8_t *fuzz_seed(unsigned i, size_t *n)
                     (enum kernel_layout)(i / 8 % KERNEL_LAYOUTS));
         p = image.p;
         *n = image.n;
+    } else if (i % 20 == 13) {
+        p = modules;
+        *n = sizeof(modules) - 1;
     } else if (i % 5 == 3) {
         p = kernel;
         *n = sizeof(kernel) - 1;

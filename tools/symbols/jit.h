@@ -81,6 +81,18 @@ bool jit_parse_perf_map(struct jit_code *c, const uint8_t *p, size_t n);
 bool jit_parse_dump(struct jit_code *c, const uint8_t *p, size_t n);
 /* The same for a copy of a kernel's /proc/kallsyms. */
 bool jit_parse_kallsyms(struct jit_code *c, const uint8_t *p, size_t n);
+/* A line of /proc/kallsyms.  Texts are not ended by a NUL and have none. */
+struct jit_symbol {
+    uint64_t addr;
+    const char *name, *module; /* module: without brackets, or NULL */
+    uint32_t n, module_n;
+    char type;
+};
+/* False: the line is none. */
+bool jit_kallsyms_line(const char *p, const char *end, struct jit_symbol *s);
+/* Where the line at p ends, without the "\r" of a terminal, and the next one begins; NULL:
+ * it is not complete. */
+const char *jit_line_end(const char *p, const char *end, const char **next);
 /* The same for a copy of /proc/modules: each module is a function, named "[MODULE]". */
 bool jit_parse_modules(struct jit_code *c, const uint8_t *p, size_t n);
 /* Whether a file begins as /proc/modules does. */

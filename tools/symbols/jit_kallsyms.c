@@ -14,9 +14,7 @@
 #define MAX_FUNCTION_BYTES (UINT64_C(1) << 20)
 
 struct symbol {
-    uint64_t addr;
-    const char *name; /* not ended by a NUL */
-    uint32_t n;
+    struct jit_symbol s;
     uint32_t line;
     uint8_t rank; /* of several at one address the lowest is used */
 };
@@ -25,8 +23,8 @@ static int by_addr(const void *a, const void *b)
 {
     const struct symbol *x = a, *y = b;
 
-    if (x->addr != y->addr) {
-        return x->addr < y->addr ? -1 : 1;
+    if (x->s.addr != y->s.addr) {
+        return x->s.addr < y->s.addr ? -1 : 1;
     }
     if (x->rank != y->rank) {
         return x->rank < y->rank ? -1 : 1;
@@ -51,12 +49,20 @@ static uint8_t rank_of(char type)
     }
 }
 
-/* False: the line is not one of kallsyms. */
-static bool parse_line(const char *p, const char *end, struct symbol *s)
+const char *jit_line_end(const char *p, const char *end, const char **next)
+{
+    const char *nl = memchr(p, '\n', (size_t)(end - p));
+
+    *next = nl ? nl + 1 : end;
+    return nl && nl > p && nl[-1] == '\r' ? nl - 1 : nl;
+}
+
+bool jit_kallsyms_line(const char *p, const char *end, struct jit_symbol *s)
 {
     const char *first = p, *tab;
 
-    for (s->addr = 0; p < end; p++) {
+    *s = (struct jit_symbol){0};
+    for (; p < end; p++) {
         int c = *p | 0x20, digit = c >= '0' && c <= '9'   ? c - '0'
                                    : c >= 'a' && c <= 'f' ? c - 'a' + 10
                                                           : -1;
@@ -71,30 +77,34 @@ static bool parse_line(const char *p, const char *end, struct symbol *s)
     if (p == first || end - p < 4 || p[0] != ' ' || p[2] != ' ') {
         return false;
     }
-    s->rank = rank_of(p[1]);
+    s->type = p[1];
     s->name = p + 3;
     tab = memchr(s->name, '\t', (size_t)(end - s->name));
     s->n = (uint32_t)((tab ? tab : end) - s->name);
-    return s->n > 0 && !memchr(s->name, 0, s->n);
+    if (tab && end - tab > 3 && tab[1] == '[' && end[-1] == ']') {
+        s->module = tab + 2;
+        s->module_n = (uint32_t)(end - tab) - 3;
+    }
+    return s->n > 0 && !memchr(p, 0, (size_t)(end - p));
 }
 
 static bool add_functions(struct jit_code *c, const struct symbol *v, size_t n)
 {
     for (size_t i = 0, next; i < n; i = next) {
-        struct jit_function f = {.addr = v[i].addr};
+        struct jit_function f = {.addr = v[i].s.addr};
 
-        for (next = i + 1; next < n && v[next].addr == v[i].addr; next++) {
+        for (next = i + 1; next < n && v[next].s.addr == v[i].s.addr; next++) {
         }
         if (v[i].rank == RANK_DATA) {
             continue;
         }
-        f.end = next < n ? v[next].addr : UINT64_MAX;
+        f.end = next < n ? v[next].s.addr : UINT64_MAX;
         if (f.end - f.addr > MAX_FUNCTION_BYTES) {
             f.end = f.addr > UINT64_MAX - MAX_FUNCTION_BYTES
                         ? UINT64_MAX
                         : f.addr + MAX_FUNCTION_BYTES;
         }
-        if (!jit_add_string(c, v[i].name, v[i].n, &f.name) ||
+        if (!jit_add_string(c, v[i].s.name, v[i].s.n, &f.name) ||
             !jit_add(c, &f, v[i].line)) {
             return false;
         }
@@ -111,19 +121,20 @@ bool jit_parse_kallsyms(struct jit_code *c, const uint8_t *bytes, size_t size)
     bool ok = true;
 
     for (uint32_t line = 1; ok && p < end; line++) {
-        const char *next = memchr(p, '\n', (size_t)(end - p));
+        const char *next, *stop = jit_line_end(p, end, &next);
         struct symbol s = {.line = line};
 
-        if (!next || !parse_line(p, next, &s)) {
-            jit_bad(c, line, next ? "not ADDRESS TYPE NAME" : "an incomplete line");
+        if (!stop || !jit_kallsyms_line(p, stop, &s.s)) {
+            jit_bad(c, line, stop ? "not ADDRESS TYPE NAME" : "an incomplete line");
         } else if (n < JIT_MAX_FUNCTIONS) {
+            s.rank = rank_of(s.s.type);
             ok = array_reserve(&v, &cap, n + 1, sizeof(*v));
             if (ok) {
                 v[n++] = s;
-                any |= s.addr;
+                any |= s.s.addr;
             }
         }
-        p = next ? next + 1 : end;
+        p = next;
     }
     if (ok && n && !any) { /* kptr_restrict */
         jit_bad(c, 1, "all addresses are 0: it was not read as root");

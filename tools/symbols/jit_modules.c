@@ -45,10 +45,10 @@ static bool parse_line(const char *p, const char *end, struct line *l)
 
 bool jit_is_modules(const uint8_t *p, size_t n)
 {
-    const uint8_t *end = memchr(p, '\n', n);
+    const char *text = (const char *)p, *next, *stop = jit_line_end(text, text + n, &next);
     struct line l;
 
-    return end && parse_line((const char *)p, (const char *)end, &l);
+    return stop && parse_line(text, stop, &l);
 }
 
 bool jit_parse_modules(struct jit_code *c, const uint8_t *bytes, size_t size)
@@ -57,14 +57,14 @@ bool jit_parse_modules(struct jit_code *c, const uint8_t *bytes, size_t size)
     uint64_t any = 0;
 
     for (uint32_t at = 1; p < end && c->nr_functions < JIT_MAX_FUNCTIONS; at++) {
-        const char *next = memchr(p, '\n', (size_t)(end - p));
+        const char *next, *stop = jit_line_end(p, end, &next);
         struct jit_function f = {0};
         struct line l;
         char name[66];
 
-        if (!next || !parse_line(p, next, &l) || l.n > sizeof(name) - 2 ||
+        if (!stop || !parse_line(p, stop, &l) || l.n > sizeof(name) - 2 ||
             l.addr > UINT64_MAX - l.bytes) {
-            jit_bad(c, at, next ? "not as in /proc/modules" : "an incomplete line");
+            jit_bad(c, at, stop ? "not as in /proc/modules" : "an incomplete line");
         } else if (l.addr) {
             any |= l.addr;
             f.addr = l.addr;
@@ -76,7 +76,7 @@ bool jit_parse_modules(struct jit_code *c, const uint8_t *bytes, size_t size)
                 return false;
             }
         }
-        p = next ? next + 1 : end;
+        p = next;
     }
     if (!any && !c->nr_bad) { /* kptr_restrict */
         jit_bad(c, 1, "all addresses are 0: it was not read as root");
@@ -90,7 +90,7 @@ bool jit_parse_modules(struct jit_code *c, const uint8_t *bytes, size_t size)
 static bool is_named(const char *p, size_t n, const char *name)
 {
     for (size_t i = 0; i < n; i++) {
-        if (p[i] != name[i] && !(p[i] == '_' && name[i] == '-')) {
+        if (!name[i] || (p[i] != name[i] && !(p[i] == '_' && name[i] == '-'))) {
             return false;
         }
     }
@@ -100,14 +100,11 @@ static bool is_named(const char *p, size_t n, const char *name)
 /* The address of a line of /proc/kallsyms that is the module's code; 0: it is none. */
 static uint64_t symbol_addr(const char *p, const char *end, const char *name)
 {
-    const char *tab = memchr(p, '\t', (size_t)(end - p)), *at;
-    uint64_t addr;
+    struct jit_symbol s;
 
-    at = read_number(p, end, 16, &addr);
-    return tab && end - tab > 3 && tab[1] == '[' && end[-1] == ']' && end - at > 3 &&
-                   (at[1] | 0x20) == 't' &&
-                   is_named(tab + 2, (size_t)(end - tab) - 3, name)
-               ? addr
+    return jit_kallsyms_line(p, end, &s) && s.module && (s.type | 0x20) == 't' &&
+                   is_named(s.module, s.module_n, name)
+               ? s.addr
                : 0;
 }
 
@@ -119,14 +116,14 @@ bool jit_module_base(const uint8_t *bytes, size_t size, const char *name, uint64
     const bool modules = jit_is_modules(bytes, size);
     uint64_t lowest = UINT64_MAX;
 
-    for (const char *next; p < end && (next = memchr(p, '\n', (size_t)(end - p)));
-         p = next + 1) {
+    for (const char *next, *stop; p < end && (stop = jit_line_end(p, end, &next));
+         p = next) {
         struct line l;
         uint64_t addr = 0;
 
         if (!modules) {
-            addr = symbol_addr(p, next, name);
-        } else if (parse_line(p, next, &l) && is_named(l.name, l.n, name)) {
+            addr = symbol_addr(p, stop, name);
+        } else if (parse_line(p, stop, &l) && is_named(l.name, l.n, name)) {
             addr = l.addr;
         }
         if (addr && addr < lowest) {
