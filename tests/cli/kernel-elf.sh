@@ -110,6 +110,12 @@ mkelf.write_object("mod-ule.ko", [
     (".note", 2, 4, b"note", []), (".text", 6, 16, *functions(0, 200)),
     (".init.text", 6, 4, *start), (".data", 3, 64, b"data" * 10, []),
     (".text.unlikely", 6, 64, *functions(200, 100))])
+foreign = bytes(range(1, 65)) * 170, [("wrong_%03u" % i, 64 * i, 32) for i in range(170)]
+calls = [bytes(64 * 20), [("fn_%03u" % (280 + i), 64 * i, 32) for i in range(20)],
+         range(0, 64 * 20, 4)]
+mkelf.write_object("mixed.ko", [
+    (".text", 6, 16, *functions(0, 50)), (".text.b", 6, 16, *foreign),
+    (".text.c", 6, 16, *functions(220, 60)), (".text.d", 6, 16, *calls)])
 mkelf.write_object("few.ko", [(".text", 6, 16, *functions(0, 5))])
 mkelf.write_object("other.ko", [(".text", 6, 16, image[0x1020:0x4020], [("not_this", 0, 9)])])
 END
@@ -133,8 +139,20 @@ done
 grep -q '"fn_000", "module": "few.ko".*"self": 8,' stdout || fail "$(cat stdout)"
 run 1 "$sym" --functions --elf other.ko --kallsyms=few k.ctr
 one_line "another module"
-grep -q 'other.ko: not the file that ran in k.ctr: its code differs in .* blocks' stderr ||
+grep -q 'other.ko: not the file that ran in any trace: its code differs in .* blocks' stderr ||
     fail "$(cat stderr)"
+run 0 "$sym" --functions --json --elf other.ko --elf mod-ule.ko --kallsyms=few k.ctr
+one_line "another module beside the right one"
+grep -q '"fn_299", "module": "mod-ule.ko"' stdout || fail "$(cat stdout)"
+# Code of before the module was loaded is no function of it, code that is all filled in is.
+run 0 "$sym" --functions --json --elf mixed.ko k.ctr
+silent "foreign code"
+python3 - stdout <<'END' || fail "foreign code: $(cat stdout)"
+import json, sys
+got = {e["function"]: e["self"] for e in map(json.loads, open(sys.argv[1])) if e["module"]}
+want = {"fn_%03u" % i: 16 if i == 1 else 8 for i in range(300) if not 50 <= i < 220}
+sys.exit(got != want and repr(got))
+END
 # Without files, its functions are one.
 run 0 "$sym" --functions --json --kallsyms=modules k.ctr
 grep -q '"function": "\[mod_ule\]", "module": "modules".*"self": 2408,' stdout || fail "$(cat stdout)"

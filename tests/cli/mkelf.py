@@ -31,26 +31,30 @@ def write(name, kind, address, text, functions):
 
 
 def write_object(name, sections):
-    """sections: (name, flags, alignment, bytes, functions); functions as above, in the section."""
+    """sections: (name, flags, alignment, bytes, functions[, relocations]); functions as above, in
+    the section; relocations: offsets."""
     names, symbols, texts = b"\0", bytes(24), b"\0"
-    rows = []
-    for i, (section, flags, alignment, data, functions) in enumerate(sections):
-        rows.append([len(texts), 1, flags, data, 0, 0, alignment])
+    rows, relocations = [], []
+    for i, (section, flags, alignment, data, functions, *at) in enumerate(sections):
+        rows.append([len(texts), 1, flags, data, 0, 0, alignment, 0])
+        if at:
+            entries = b"".join(struct.pack("<QQq", offset, 0x11b, 0) for offset in at[0])
+            relocations.append((".rela" + section, 4, entries, len(sections) + 1, 24, i + 1))
         texts += section.encode() + b"\0"
         for function, at, size in functions:
             symbols += struct.pack("<IBBHQQ", len(names), 0x12, 0, i + 1, at, size)
             names += function.encode() + b"\0"
-    for section, kind, data, link, entry in (
-            (".symtab", 2, symbols, len(rows) + 2, 24), (".strtab", 3, names, 0, 0),
-            (".shstrtab", 3, None, 0, 0)):
-        rows.append([len(texts), kind, 0, data, link, entry, 8])
+    for section, kind, data, link, entry, info in (
+            (".symtab", 2, symbols, len(rows) + 2, 24, 1), (".strtab", 3, names, 0, 0, 0),
+            *relocations, (".shstrtab", 3, None, 0, 0, 0)):
+        rows.append([len(texts), kind, 0, data, link, entry, 8, info])
         texts += section.encode() + b"\0"
     rows[-1][3] = texts
     parts, table = b"", bytes(64)
-    for at, kind, flags, data, link, entry, alignment in rows:
+    for at, kind, flags, data, link, entry, alignment, info in rows:
         parts += b"\0" * (-len(parts) % alignment)
         table += struct.pack("<IIQQQQIIQQ", at, kind, flags, 0, 64 + len(parts), len(data), link,
-                             1 if entry else 0, alignment, entry)
+                             info, alignment, entry)
         parts += data
     parts += b"\0" * (-len(parts) % 8)
     with open(name, "wb") as f:

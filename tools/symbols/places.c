@@ -57,6 +57,30 @@ static const uint8_t *bytes_of(const struct mod *m, uint64_t vaddr, size_t *n)
     return m->jit ? jit_bytes(m, vaddr, n) : symfile_bytes(m->pub.file, vaddr, n);
 }
 
+/* Compares a block with a file that was changed when it was loaded. */
+static enum likeness resembles(const struct ctr_block *b, const struct symfile *f,
+                               uint64_t vaddr)
+{
+    unsigned same = 0, of = 0;
+
+    for (unsigned i = 0; i < b->ninsn; i++) {
+        const uint64_t at = vaddr + (b->pcs ? b->pcs[i] - b->pc : b->off[i]);
+        const uint8_t *code = ctr_block_bytes(b, i), *bytes;
+        const size_t len = ctr_block_len(b, i);
+        size_t left;
+
+        if (symfile_is_filled_in(f, at, len)) {
+            continue;
+        }
+        bytes = symfile_bytes(f, at, &left);
+        for (size_t k = 0; k < len; k++) {
+            same += k < left && bytes[k] == code[k];
+        }
+        of += (unsigned)len;
+    }
+    return !of ? UNKNOWN : 2 * same > of ? SAME : DIFFERS;
+}
+
 /* Compares the bytes of the block and of the file. */
 enum likeness places_compare(const struct ctr_block *b, const struct mod *m,
                              uint64_t vaddr)
@@ -64,6 +88,9 @@ enum likeness places_compare(const struct ctr_block *b, const struct mod *m,
     size_t len, left;
     const uint8_t *bytes;
 
+    if (mod_has_bytes(m) && m->filled_in) {
+        return resembles(b, m->pub.file, vaddr);
+    }
     if (!mod_has_bytes(m) || m->trusted) {
         return UNKNOWN;
     }

@@ -84,8 +84,8 @@ static bool find_module(const struct places *p, const struct elf_arg *e, uint64_
 }
 
 /* Where a machine runs the file. */
-static int find_slide(const struct places *p, struct ctr_trace *tr,
-                      const struct elf_arg *e, struct found *f)
+static int find_slide(const struct places *p, struct ctr_trace *tr, struct elf_arg *e,
+                      struct found *f)
 {
     const struct modset_options *opt = &p->set->opt;
     struct slide_code code;
@@ -111,7 +111,11 @@ static int find_slide(const struct places *p, struct ctr_trace *tr,
         return cannot_move(p, e, "hardly any of its code ran; --slide");
     }
     fit = slide_fit(tr, &code, f->slide);
-    if (f->moves && !slide_fits(&fit) && !opt->force) {
+    if (e->info.object && !slide_fits(&fit) && !opt->force) {
+        f->absent = true;
+        e->differ = fit.differ;
+        e->of = fit.same + fit.differ;
+    } else if (f->moves && !slide_fits(&fit) && !opt->force) {
         tool_error(opt->prog,
                    "%s: not the file that ran in %s: its code differs in %" PRIu64
                    " of %" PRIu64 " blocks; --force uses it anyway",
@@ -184,6 +188,7 @@ int places_fixed_load(struct places *p, struct ctr_trace *tr, const char *why_un
         status = status ? status : modset_resolve_elf(s, e);
         if (!status) {
             e->mod->trusted |= found.moves;
+            e->mod->filled_in = e->info.object && !s->opt.force;
             status = add_elf(p, e, found.slide);
         }
     }

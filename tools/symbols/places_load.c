@@ -95,7 +95,7 @@ static int compare_block(void *arg, const struct ctr_block *b)
     enum likeness like;
     uint32_t i;
 
-    if (!r || !mod_has_bytes(r->mod) || !r->mod->verify ||
+    if (!r || !mod_needs_check(r->mod) ||
         ranges_find(&p->writable, b->pc) ||
         (p->tasks && !r->fixed && b->privilege != CTR_PRIVILEGE_USER)) {
         return 0;

@@ -617,10 +617,19 @@ int modset_status(const struct modset *s)
         used += s->elfs[i].mod != NULL;
     }
     for (unsigned i = 0; s->loaded && i < s->opt.nr_elfs; i++) {
-        if (!s->elfs[i].mod && (!s->opt.quiet || !used)) {
+        const struct elf_arg *e = &s->elfs[i];
+        if (e->mod || (s->opt.quiet && used)) {
+            continue;
+        }
+        if (e->of) {
+            tool_error(s->opt.prog,
+                       "%s: not the file that ran in any trace: its code differs in "
+                       "%" PRIu64 " of %" PRIu64 " blocks; --force uses it anyway",
+                       e->path, e->differ, e->of);
+        } else {
             tool_error(
-                s->opt.prog, "%s: %s", s->elfs[i].path,
-                s->elfs[i].info.object
+                s->opt.prog, "%s: %s", e->path,
+                e->info.object
                     ? "hardly any of its code ran, or a copy of /proc/modules has to "
                       "say where it was (--kallsyms)"
                     : "no such program or library ran in any trace");

@@ -14,6 +14,7 @@ struct mod {
     struct symfile *own; /* its file, found by path, or NULL */
     uint32_t generation; /* of modules without build id and with the same path */
     bool trusted;        /* its bytes are not compared with the file's: --force */
+    bool filled_in;      /* trusted, but only blocks that resemble the file's are its own */
     bool verify;         /* no build ids: compare bytes to check that the file matches */
     bool remarked;       /* a remark about it was printed */
     bool borrowed_id;    /* its build id is the file's; no trace has it */
@@ -35,6 +36,8 @@ struct elf_arg {
     struct symfile *file;
     struct symfile_info info;
     struct mod *mod; /* the module that uses it, or NULL */
+    /* Where it should be, code differs in so many blocks: it is not used. */
+    uint64_t differ, of;
 };
 
 struct modset {

@@ -242,5 +242,6 @@ bool slide_fits(const struct slide_fit *f)
 {
     const uint64_t n = f->same + f->differ;
 
-    return f->is_module ? f->differ <= n / 4 || n < FEW_OF_MODULE : f->differ <= n / 10;
+    return f->is_module ? f->same >= FEW_OF_MODULE || f->differ <= f->same
+                        : f->differ <= n / 10;
 }

@@ -40,8 +40,11 @@ struct slide_fit {
 };
 struct slide_fit slide_fit(struct ctr_trace *tr, const struct slide_code *c,
                            uint64_t slide);
-/* Whether that is the file that ran: at most a tenth differs, of a module a quarter, and a few
- * say nothing.  Of another build of a kernel, a third may be the same. */
+/*
+ * Whether that is the file that ran: at most a tenth differs.  Of another build of a kernel, a
+ * third may be the same.  Of a module some have to be the same, or most: other code runs there
+ * before it is loaded, and after Linux has unloaded it.
+ */
 bool slide_fits(const struct slide_fit *f);
 
 #endif

@@ -97,7 +97,8 @@ static enum symfile_status read_header(struct symfile *f, struct symfile_error *
     f->machine = (uint32_t)symfile_number(f, 18, 2);
     f->eflags = (uint32_t)symfile_number(f, f->is64 ? 48 : 36, 4);
     if (f->type == ET_REL) {
-        return !symfile_lay_out(f) ? fail(err, SYMFILE_NOMEM, "%s: no memory", f->label)
+        return !symfile_lay_out(f) || !symfile_read_relocs(f)
+                   ? fail(err, SYMFILE_NOMEM, "%s: no memory", f->label)
                : !f->nr_segments
                    ? fail(err, SYMFILE_NOTELF, "%s: nothing in it to load", f->label)
                    : SYMFILE_OK;
@@ -231,6 +232,7 @@ void symfile_close(struct symfile *f)
         munmap(f->table, f->table_bytes);
     }
     free(f->segments);
+    free(f->filled_in);
     free(f->path);
     free(f);
 }

@@ -124,6 +124,8 @@ bool symfile_is_constant(const struct symfile *f, uint64_t vaddr);
  * memory; NOT_IN_MODULE: it is not with that (code that Linux frees after the start, data). */
 #define SYMFILE_NOT_IN_MODULE UINT64_MAX
 uint64_t symfile_in_module(const struct symfile *f, uint64_t vaddr);
+/* Of an object: whether who loads it fills in some of the n bytes of an instruction. */
+bool symfile_is_filled_in(const struct symfile *f, uint64_t vaddr, size_t n);
 
 /* Executable sections (or segments, if there are no sections), ascending. */
 struct sym_code {

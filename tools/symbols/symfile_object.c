@@ -61,6 +61,7 @@ bool symfile_lay_out(struct symfile *f)
         struct segment g = {.offset = s.offset,
                             .filesz = s.bytes,
                             .memsz = s.bytes,
+                            .section = (uint32_t)i,
                             .in_module = SYMFILE_NOT_IN_MODULE};
 
         if (!(s.flags & SHF_ALLOC) || !place(&l, &s, &g.vaddr)) {

@@ -47,6 +47,7 @@ struct elf_section symfile_section(const struct symfile *f, const struct header_
         .addr = symfile_number(f, at + (w ? 16 : 12), w ? 8 : 4),
         .offset = symfile_number(f, at + (w ? 24 : 16), w ? 8 : 4),
         .bytes = symfile_number(f, at + (w ? 32 : 20), w ? 8 : 4),
+        .info = symfile_number(f, at + (w ? 44 : 28), 4),
         .align = symfile_number(f, at + (w ? 48 : 32), w ? 8 : 4)};
 }
 

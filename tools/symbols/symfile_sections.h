@@ -17,7 +17,7 @@ struct header_table symfile_program_table(const struct symfile *f);
 
 struct elf_section {
     uint64_t name; /* offset in the section of names */
-    uint64_t type, flags, addr, offset, bytes, align;
+    uint64_t type, flags, addr, offset, bytes, info, align;
 };
 struct elf_section symfile_section(const struct symfile *f, const struct header_table *t,
                                    uint64_t i);
@@ -28,5 +28,9 @@ bool symfile_section_is(const struct symfile *f, const struct header_table *t,
 /* symfile_object.c: lays out the sections of a relocatable object, as segments of f; false:
  * no memory.  Those that are not in the file are left out. */
 bool symfile_lay_out(struct symfile *f);
+
+/* symfile_relocs.c: reads where the code of an object that was laid out has relocations; false:
+ * no memory. */
+bool symfile_read_relocs(struct symfile *f);
 
 #endif

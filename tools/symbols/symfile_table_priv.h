@@ -126,8 +126,11 @@ struct symfile {
         uint64_t vaddr, offset, filesz, memsz;
         uint64_t in_module; /* of objects: as symfile_in_module */
         uint32_t flags;
+        uint32_t section; /* of objects: its number */
     } *segments; /* PT_LOAD, in the file's order; of objects: sections with bytes */
     uint32_t nr_segments;
+    uint64_t *filled_in; /* of objects: where code has relocations, ascending */
+    size_t nr_filled_in;
 
     struct table_header *table; /* private mapping */
     size_t table_bytes;
