@@ -121,14 +121,15 @@ mkelf.write_object("other.ko", [(".text", 6, 16, image[0x1020:0x4020], [("not_th
 END
 printf 'other 9 0 - Live 0x1000\nmod_ule 20480 0 - Live 0xffff80009fe01000\n' >modules
 printf 'few 320 1 mod_ule, Live 0xffff80009fe01000 (OE)\nother 1 0 - Live 0xffff80009fe01000\n' >few
-printf '%s\n' 'ffff80009fe01020 t fn_000	[few]' 'ffff800000001000 d data	[few]' >copy
+printf '%s\n' 'ffff80009fe01000 t fn_000	[few]' 'ffff80009fe01040 t fn_001	[few]' \
+    'ffff80009fe01007 t fn_002	[few]' 'ffff800000001000 d data	[few]' >copy
 for option in "" --kallsyms=modules; do
     # shellcheck disable=SC2086
     all_named "a module $option" --elf mod-ule.ko $option
 done
 run 1 "$sym" --functions --elf few.ko k.ctr
 one_line "too little of a module"
-grep -q 'few.ko: hardly any of its code ran, or a copy of /proc/modules has to say where' stderr ||
+grep -q 'few.ko: hardly any of its code ran, or a copy of /proc/modules or /proc/kallsyms has to' stderr ||
     fail "$(cat stderr)"
 sed 's/$/\r/' few >few-console
 sed 's/$/\r/' copy >copy-console

@@ -97,9 +97,13 @@ const char *jit_line_end(const char *p, const char *end, const char **next);
 bool jit_parse_modules(struct jit_code *c, const uint8_t *p, size_t n);
 /* Whether a file begins as /proc/modules does. */
 bool jit_is_modules(const uint8_t *p, size_t n);
-/* Where a module's code begins, by a copy of either; name: that of its file.  False: the
- * module is not there. */
+/* Where a module begins, by a copy of /proc/modules; name: that of its file.  False: the module
+ * is not there. */
 bool jit_module_base(const uint8_t *p, size_t n, const char *name, uint64_t *base);
+/* Calls fn for each symbol of a module's code in a copy of /proc/kallsyms, until it returns
+ * false. */
+void jit_module_symbols(const uint8_t *p, size_t n, const char *name,
+                        bool (*fn)(void *arg, const struct jit_symbol *s), void *arg);
 
 /* ------------------------------------------------------------------- layers */
 

@@ -97,39 +97,33 @@ static bool is_named(const char *p, size_t n, const char *name)
     return !name[n] || name[n] == '.';
 }
 
-/* The address of a line of /proc/kallsyms that is the module's code; 0: it is none. */
-static uint64_t symbol_addr(const char *p, const char *end, const char *name)
-{
-    struct jit_symbol s;
-
-    return jit_kallsyms_line(p, end, &s) && s.module && (s.type | 0x20) == 't' &&
-                   is_named(s.module, s.module_n, name)
-               ? s.addr
-               : 0;
-}
-
-#define PAGE 4096u
-
 bool jit_module_base(const uint8_t *bytes, size_t size, const char *name, uint64_t *base)
 {
     const char *p = (const char *)bytes, *end = p + size;
-    const bool modules = jit_is_modules(bytes, size);
-    uint64_t lowest = UINT64_MAX;
+    struct line l;
 
     for (const char *next, *stop; p < end && (stop = jit_line_end(p, end, &next));
          p = next) {
-        struct line l;
-        uint64_t addr = 0;
-
-        if (!modules) {
-            addr = symbol_addr(p, stop, name);
-        } else if (parse_line(p, stop, &l) && is_named(l.name, l.n, name)) {
-            addr = l.addr;
-        }
-        if (addr && addr < lowest) {
-            lowest = addr;
+        if (parse_line(p, stop, &l) && l.addr && is_named(l.name, l.n, name)) {
+            *base = l.addr;
+            return true;
         }
     }
-    *base = lowest - lowest % PAGE;
-    return lowest != UINT64_MAX;
+    return false;
+}
+
+void jit_module_symbols(const uint8_t *bytes, size_t size, const char *name,
+                        bool (*fn)(void *arg, const struct jit_symbol *s), void *arg)
+{
+    const char *p = (const char *)bytes, *end = p + size;
+    struct jit_symbol s;
+    bool more = true;
+
+    for (const char *next, *stop; more && p < end && (stop = jit_line_end(p, end, &next));
+         p = next) {
+        if (jit_kallsyms_line(p, stop, &s) && s.module && s.addr &&
+            (s.type | 0x20) == 't' && is_named(s.module, s.module_n, name)) {
+            more = fn(arg, &s);
+        }
+    }
 }

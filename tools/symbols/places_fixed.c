@@ -11,8 +11,6 @@
 #include "common/array.h"
 #include "common/options.h"
 #include "places_slide.h"
-#include "symbols/jit.h"
-#include "symbols/jit_kernel.h"
 
 static int no_memory(const struct places *p)
 {
@@ -20,7 +18,7 @@ static int no_memory(const struct places *p)
     return TOOL_FAILED;
 }
 
-/* How far code runs above the slide of the file. */
+/* The offset of code from where the file or module is loaded. */
 static uint64_t in_memory(const struct elf_arg *e, uint64_t vaddr)
 {
     return e->info.object ? symfile_in_module(e->file, vaddr) : vaddr;
@@ -39,6 +37,7 @@ static void code_of(const struct elf_arg *e, struct slide_code *c)
     c->n = 0;
     c->addr_bits = e->info.addr_bits;
     c->is_module = e->info.object;
+    c->align = places_module_align(e);
     for (uint32_t i = 0; i < n && c->n < SLIDE_PIECES; i++) {
         size_t bytes;
         const uint8_t *p = symfile_bytes(e->file, v[i].addr, &bytes);
@@ -64,25 +63,6 @@ struct found {
     bool absent; /* it is a program or library that no process had, or a module */
 };
 
-/* Where a module is, by copies of the kernel's files. */
-static bool find_module(const struct places *p, const struct elf_arg *e, uint64_t *base)
-{
-    const struct modset_options *opt = &p->set->opt;
-    const struct jit_trust any = {.any = true};
-    bool found = false;
-
-    for (unsigned i = 0; !found && i < opt->nr_kallsyms; i++) {
-        struct jit_file f;
-        char why[256]; /* said where its names are loaded */
-
-        if (jit_file_read(&f, opt->kallsyms[i], &any, why, sizeof(why)) == JIT_READ) {
-            found = !jit_is_kernel(f.p, f.n) && jit_module_base(f.p, f.n, e->name, base);
-            free(f.p);
-        }
-    }
-    return found;
-}
-
 /* Where a machine runs the file. */
 static int find_slide(const struct places *p, struct ctr_trace *tr, struct elf_arg *e,
                       struct found *f)
@@ -99,7 +79,7 @@ static int find_slide(const struct places *p, struct ctr_trace *tr, struct elf_a
         return TOOL_OK;
     }
     found = slide_find(tr, &code, &f->slide) ||
-            (e->info.object && find_module(p, e, &f->slide));
+            (e->info.object && places_find_module(p, e, &f->slide));
     f->slide = found ? f->slide : 0;
     f->moves |= f->slide != 0;
     if (!found && (e->info.object ||

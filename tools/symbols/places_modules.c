@@ -630,8 +630,8 @@ int modset_status(const struct modset *s)
             tool_error(
                 s->opt.prog, "%s: %s", e->path,
                 e->info.object
-                    ? "hardly any of its code ran, or a copy of /proc/modules has to "
-                      "say where it was (--kallsyms)"
+                    ? "hardly any of its code ran, or a copy of /proc/modules or "
+                      "/proc/kallsyms has to say where it was (--kallsyms)"
                     : "no such program or library ran in any trace");
         }
     }

@@ -228,6 +228,13 @@ bool places_tasks_have(const struct places *p, const struct module *m);
 /* Adds the --elf files of a trace without mappings, and their ranges; why it has none. */
 int places_fixed_load(struct places *p, struct ctr_trace *tr, const char *why_unmapped);
 
+/* ---------------------------------------------------------- places_module.c */
+
+/* What the address of a module's code is a multiple of. */
+uint32_t places_module_align(const struct elf_arg *e);
+/* Where a module's code is, by copies of the kernel's files; false: they do not say it. */
+bool places_find_module(const struct places *p, const struct elf_arg *e, uint64_t *base);
+
 /* ------------------------------------------------------------ places_lazy.c */
 
 /* How places are completely loaded and freed: places_load and places_free. */

@@ -16,15 +16,14 @@
 
 #define MIN_BYTES 24u /* of a block */
 #define MIN_BYTES_OF_MODULE 16u
-#define MAX_SEARCHES                                                                     \
-    64u /* each through the whole file, or with an index those that find it */
+/* Each through the whole file, or with an index those that find it. */
+#define MAX_SEARCHES 64u
 #define MAX_INDEXED (4u << 20) /* bytes of code */
 #define MAX_PROBES 16u
 #define ENOUGH 200u /* blocks at one slide */
 #define FEW 16u
 #define FEW_OF_MODULE 8u
 #define WINDOW 12u /* bytes that an index knows */
-#define PAGE 4096u
 
 struct vote {
     uint64_t slide;
@@ -133,7 +132,7 @@ static bool search_window(const struct election *e, const struct ctr_block *b, s
     for (unsigned k = 0; ix->spots[at].piece && k < MAX_PROBES; k++) {
         const struct slide_piece *v = &e->code->v[ix->spots[at].piece - 1];
         *slide = b->pc + off - (v->vaddr + ix->spots[at].off);
-        if (is_at(e->code, b, *slide) && !(e->code->is_module && *slide % PAGE)) {
+        if (is_at(e->code, b, *slide) && !(e->code->is_module && *slide % e->code->align)) {
             return true;
         }
         at = (at + 1) & ix->mask;

@@ -22,8 +22,10 @@ struct slide_code {
     struct slide_piece v[SLIDE_PIECES];
     unsigned n;
     uint8_t addr_bits;
-    /* A module of a kernel, which fills in addresses when it loads it, at a page. */
+    /* A module of a kernel, which fills in addresses when it loads it, at a multiple of
+     * `align'. */
     bool is_module;
+    uint32_t align;
 };
 
 /* Whether it is linked for the upper half of the addresses, as kernels are. */
