@@ -174,6 +174,15 @@ one_line "hardly any code"
 grep -q 'movable: can be loaded anywhere, and t.ctr does not say where (hardly any of its code ran' \
     stderr || fail "$(cat stderr)"
 "$TOOLS/mktrace" chosen program.ctr || exit 1
+"$TOOLS/mktrace" target aarch64 unmapped.ctr || exit 1
+"$TOOLS/mktrace" mapped arm.ko mapped.ctr || exit 1
+cp few.ko arm.ko && printf '\050' | dd of=arm.ko bs=1 seek=18 conv=notrunc status=none # e_machine
+for pair in few.ko:unmapped.ctr arm.ko:mapped.ctr; do
+    run 1 "$sym" --functions --elf "${pair%:*}" "${pair#*:}"
+    one_line "an object for a program: $pair"
+    grep -q ": an object; only modules of a machine's kernel are taken, and .* trace of a program" \
+        stderr || fail "$pair: $(cat stderr)"
+done
 run 0 "$sym" --functions --slide=0 program.ctr
 grep -q -- '--slide: program.ctr is not the trace of a machine$' stderr || fail "$(cat stderr)"
 finish

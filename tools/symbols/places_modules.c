@@ -533,6 +533,13 @@ int modset_check_machine(const struct modset *s, const struct target *t)
                        t->name);
             return TOOL_FAILED;
         }
+        if (e->info.object && !t->is_machine) {
+            tool_error(s->opt.prog,
+                       "%s: an object; only modules of a machine's kernel are taken, and "
+                       "%s is the trace of a program",
+                       e->path, t->path);
+            return TOOL_FAILED;
+        }
     }
     return TOOL_OK;
 }
