@@ -167,6 +167,25 @@ grep -Eq '^ +8 +0 +0  total$' stdout || fail "--pc fn_200: $(cat stdout)"
 run 0 "$BIN/tracecov" --elf mod-ule.ko -f json k.ctr
 [ "$(grep -o '"name":"fn_[0-9]*"' stdout | wc -l)" = 300 ] || fail "tracecov: $(cat stdout)"
 
+# Its debug information alone has no code; sections beyond measure are not looked at.
+python3 - "$SRC/tests/cli" <<'END' || exit 1
+import struct, sys
+sys.path.insert(0, sys.argv[1])
+import mkelf
+file = bytearray(open("few.ko", "rb").read())
+text = struct.unpack_from("<Q", file, 40)[0] + 64
+file[text + 4:text + 8] = struct.pack("<I", 8)
+open("few.ko.debug", "wb").write(file)
+mkelf.write_object("many.ko", [("", 6, 4, bytes(4), [])] * 10001)
+END
+run 1 "$sym" --functions --elf few.ko.debug k.ctr
+one_line "a debug file"
+grep -q 'few.ko.debug: it has no code; debug information of another file belongs below --debug-dir$' \
+    stderr || fail "$(cat stderr)"
+run 1 "$sym" --functions --elf many.ko k.ctr
+one_line "many sections"
+grep -q 'many.ko: it has more than 10000 sections$' stderr || fail "$(cat stderr)"
+
 # What is no kernel of the trace.
 "$TOOLS/mktrace" machine aarch64 t.ctr || exit 1
 run 1 "$sym" --functions --elf movable t.ctr

@@ -80,6 +80,26 @@ static enum symfile_status read_segments(struct symfile *f, struct symfile_error
     return SYMFILE_OK;
 }
 
+static enum symfile_status read_object(struct symfile *f, struct symfile_error *err)
+{
+    bool code = false;
+    if (symfile_section_table(f).n > SYMFILE_MAX_SECTIONS) {
+        return fail(err, SYMFILE_BAD, "%s: it has more than %u sections", f->label,
+                    SYMFILE_MAX_SECTIONS);
+    }
+    if (!symfile_lay_out(f) || !symfile_read_relocs(f)) {
+        return fail(err, SYMFILE_NOMEM, "%s: no memory", f->label);
+    }
+    for (uint32_t i = 0; i < f->nr_segments; i++) {
+        code |= (f->segments[i].flags & PF_X) != 0;
+    }
+    return code ? SYMFILE_OK
+                : fail(err, SYMFILE_NOTELF,
+                       "%s: it has no code; debug information of another file belongs "
+                       "below --debug-dir",
+                       f->label);
+}
+
 static enum symfile_status read_header(struct symfile *f, struct symfile_error *err)
 {
     const uint8_t *id = f->map;
@@ -97,11 +117,7 @@ static enum symfile_status read_header(struct symfile *f, struct symfile_error *
     f->machine = (uint32_t)symfile_number(f, 18, 2);
     f->eflags = (uint32_t)symfile_number(f, f->is64 ? 48 : 36, 4);
     if (f->type == ET_REL) {
-        return !symfile_lay_out(f) || !symfile_read_relocs(f)
-                   ? fail(err, SYMFILE_NOMEM, "%s: no memory", f->label)
-               : !f->nr_segments
-                   ? fail(err, SYMFILE_NOTELF, "%s: nothing in it to load", f->label)
-                   : SYMFILE_OK;
+        return read_object(f, err);
     }
     if (f->type != ET_EXEC && f->type != ET_DYN) {
         return fail(err, SYMFILE_NOTELF, "%s: neither a program nor a library", f->label);

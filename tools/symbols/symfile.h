@@ -10,7 +10,7 @@
  * harm only the child, which is an error here.
  *
  * Addresses are those of the file itself (of its symbols and program headers; of an object,
- * whose sections have none, as symfile_object.c lays them out), called vaddr; places.h maps a
+ * whose sections have none, as symfile_layout.c lays them out), called vaddr; places.h maps a
  * guest pc to them.  An open file is read-only: any number of
  * threads may query it.  Strings live as long as the file.
  */

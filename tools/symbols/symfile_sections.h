@@ -21,11 +21,14 @@ struct elf_section {
 };
 struct elf_section symfile_section(const struct symfile *f, const struct header_table *t,
                                    uint64_t i);
-/* Whether a section's name begins with `prefix'; names: the number of the section of names. */
+/* Whether a section's name begins with `prefix'. */
 bool symfile_section_is(const struct symfile *f, const struct header_table *t,
                         const struct elf_section *s, const char *prefix);
 
-/* symfile_object.c: lays out the sections of a relocatable object, as segments of f; false:
+/* Of an object: each of them is looked at in turn. */
+#define SYMFILE_MAX_SECTIONS 10000u
+
+/* symfile_layout.c: lays out the sections of a relocatable object, as segments of f; false:
  * no memory.  Those that are not in the file are left out. */
 bool symfile_lay_out(struct symfile *f);
 

@@ -170,7 +170,7 @@ static inline uint64_t symfile_number(const struct symfile *f, uint64_t off, uns
     return v;
 }
 
-/* The lowest address of an object's sections. */
+/* Where the first section of an object is that has no address. */
 #define SYMFILE_OBJECT_BASE UINT64_C(0x10000)
 
 /* symfile_headers.c: fills in f->table for SYMFILE_HEADERS; false: no memory. */

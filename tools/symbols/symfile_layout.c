@@ -11,29 +11,32 @@
 #include <string.h>
 #include "symfile_sections.h"
 
-/* How far libdwfl has come: sections that have an address keep it, but for those that come
- * where padding would be needed before the first one did. */
+/* How far libdwfl has come: once it has given a section an address after the first one, and
+ * the first had none, it does so where padding is needed, else addresses are kept. */
 struct layout {
-    uint64_t end, lowest;
+    uint64_t end;
+    uint64_t bias; /* the lowest address, if the first section has one, else 0 */
+    bool begun;
 };
 
 static bool place(struct layout *l, const struct elf_section *s, uint64_t *addr)
 {
     uint64_t align = s->align ? s->align : 1, next = (l->end + align - 1) & ~(align - 1);
     bool given =
-        s->addr && (l->lowest || l->end == SYMFILE_OBJECT_BASE || l->end == next);
+        s->addr && (l->bias || l->end <= SYMFILE_OBJECT_BASE || l->end == next);
 
     if (align & (align - 1) || align > SYMFILE_OBJECT_BASE ||
         (given ? s->addr : next) > UINT64_MAX - s->bytes) {
         return false;
     }
     *addr = given ? s->addr : next;
-    if (!given || l->end < s->addr + s->bytes) {
+    if (!given || !l->begun || l->end < s->addr + s->bytes) {
         l->end = *addr + s->bytes;
     }
-    if (given && (!l->lowest || s->addr < l->lowest)) {
-        l->lowest = s->addr;
+    if (given && (!l->begun || l->bias > s->addr)) {
+        l->bias = s->addr;
     }
+    l->begun = true;
     return true;
 }
 
