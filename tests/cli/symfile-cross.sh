@@ -118,6 +118,14 @@ if [ -e arm-O2 ]; then
     "$symdump" functions thumb-O2 | grep -q ' symtab 1 main ' || fail "thumb: main is not T32"
 fi
 
+# Room for patches at the entry is of the function, although not in DWARF.
+check aarch64-linux-gnu patchable-O2 64 0 -g -O2 -fpatchable-function-entry=4,2
+if [ -e patchable-O2 ]; then
+    "$symdump" functions patchable-O2 | awk '{print $5}' | grep -xE 'main|apply|twice.*' >names
+    [ "$(grep -cx main names)" = 1 ] && ! sort names | uniq -d | grep -q . ||
+        fail "doubled functions: $("$symdump" functions patchable-O2)"
+fi
+
 # Bytes of code are those of the file
 if [ -e aarch64-O2 ]; then
     addr=$("$symdump" functions aarch64-O2 | awk '$5 == "main" {print $1}')

@@ -262,6 +262,41 @@ static void add_aliases(struct reader *r, const struct candidate *c, size_t n,
     }
 }
 
+/* Whether a symbol is that of a function of DWARF; the compiler's copies are "name.isra.0". */
+static bool is_of(const struct reader *r, const struct candidate *symbol,
+                  const struct candidate *c)
+{
+    const char *a = string_get(r, symbol->linkage), *b = string_get(r, c->linkage);
+    const size_t n = strlen(b);
+
+    return symbol->source != SYM_DWARF && !symbol->label &&
+           c->addr - symbol->addr < symbol->size && !strncmp(a, b, n) &&
+           (a[n] == '\0' || a[n] == '.');
+}
+
+/*
+ * A function of DWARF that begins inside its own symbol begins there: GCC leaves out the room
+ * for patches at the entry (-fpatchable-function-entry), as in kernels of arm64.  The
+ * candidates are sorted; whether one was moved.
+ */
+static bool move_to_symbols(const struct reader *r, struct candidate *c, size_t n)
+{
+    enum { MAX_BETWEEN = 16 };
+    bool moved = false;
+
+    for (size_t i = 0; i < n; i++) {
+        for (size_t k = i; c[i].source == SYM_DWARF && k-- > 0 && i - k <= MAX_BETWEEN;) {
+            if (c[k].addr < c[i].addr && is_of(r, &c[k], &c[i])) {
+                c[i].size += c[i].addr - c[k].addr;
+                c[i].addr = c[k].addr;
+                moved = true;
+                break;
+            }
+        }
+    }
+    return moved;
+}
+
 /*
  * Chooses one name for each address.  A function extends to its size, or without one to
  * the next function; one that begins inside another gets the rest of that (as a label in
@@ -276,6 +311,9 @@ void functions_make(struct reader *r, struct symvec *candidates)
     sorting = r;
     if (n > 1) {
         qsort(c, n, sizeof(*c), best_first);
+        if (move_to_symbols(r, c, n)) {
+            qsort(c, n, sizeof(*c), best_first);
+        }
     }
     for (size_t i = 0, next; i < n; i = next) {
         uint64_t size = c[i].size, section_end = 0;
