@@ -193,6 +193,10 @@ one_line "hardly any code"
 grep -q 'movable: can be loaded anywhere, and t.ctr does not say where (hardly any of its code ran' \
     stderr || fail "$(cat stderr)"
 "$TOOLS/mktrace" chosen program.ctr || exit 1
+run 0 "$sym" --functions t.ctr
+one_line "no file"
+grep -q 't.ctr: which .* of a machine ran is not known (--elf, --kallsyms, --sysroot)$' stderr ||
+    fail "$(cat stderr)"
 "$TOOLS/mktrace" target aarch64 unmapped.ctr || exit 1
 "$TOOLS/mktrace" mapped arm.ko mapped.ctr || exit 1
 cp few.ko arm.ko && printf '\050' | dd of=arm.ko bs=1 seek=18 conv=notrunc status=none # e_machine

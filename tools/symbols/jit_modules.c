@@ -45,7 +45,8 @@ static bool parse_line(const char *p, const char *end, struct line *l)
 
 bool jit_is_modules(const uint8_t *p, size_t n)
 {
-    const char *text = (const char *)p, *next, *stop = jit_line_end(text, text + n, &next);
+    const char *text = (const char *)p, *next,
+               *stop = jit_line_end(text, text + n, &next);
     struct line l;
 
     return stop && parse_line(text, stop, &l);

@@ -95,8 +95,7 @@ static int compare_block(void *arg, const struct ctr_block *b)
     enum likeness like;
     uint32_t i;
 
-    if (!r || !mod_needs_check(r->mod) ||
-        ranges_find(&p->writable, b->pc) ||
+    if (!r || !mod_needs_check(r->mod) || ranges_find(&p->writable, b->pc) ||
         (p->tasks && !r->fixed && b->privilege != CTR_PRIVILEGE_USER)) {
         return 0;
     }
@@ -251,9 +250,16 @@ static int load_fixed(struct places *p, struct ctr_trace *tr)
     }
     if (!opt->nr_elfs && !opt->nr_kallsyms && !p->tasks && !opt->quiet &&
         !opt->unmapped_quiet) {
-        tool_error(opt->prog,
-                   "%s: %s: which programs and libraries ran is not known (--elf)",
-                   p->target.path, why_unmapped(tr));
+        if (p->target.is_machine) {
+            tool_error(opt->prog,
+                       "%s: which programs and libraries of a machine ran is not known "
+                       "(--elf, --kallsyms, --sysroot)",
+                       p->target.path);
+        } else {
+            tool_error(opt->prog,
+                       "%s: %s: which programs and libraries ran is not known (--elf)",
+                       p->target.path, why_unmapped(tr));
+        }
     }
     return ranges_finish(&p->ranges) ? verify_fixed(p, tr) : no_memory(p);
 }

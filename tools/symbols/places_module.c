@@ -100,10 +100,11 @@ bool places_find_module(const struct places *p, const struct elf_arg *e, uint64_
         char why[256]; /* said where its names are loaded */
 
         if (jit_file_read(&f, opt->kallsyms[i], &any, why, sizeof(why)) == JIT_READ) {
-            found = jit_is_kernel(f.p, f.n)    ? false
-                    : !jit_is_modules(f.p, f.n) ? by_symbols(&f, e, base)
-                                                : !has_tables_first(e) &&
-                                                   jit_module_base(f.p, f.n, e->name, base);
+            found =
+                jit_is_kernel(f.p, f.n) ? false
+                : !jit_is_modules(f.p, f.n)
+                    ? by_symbols(&f, e, base)
+                    : !has_tables_first(e) && jit_module_base(f.p, f.n, e->name, base);
             free(f.p);
         }
     }

@@ -634,12 +634,11 @@ int modset_status(const struct modset *s)
                        "%" PRIu64 " of %" PRIu64 " blocks; --force uses it anyway",
                        e->path, e->differ, e->of);
         } else {
-            tool_error(
-                s->opt.prog, "%s: %s", e->path,
-                e->info.object
-                    ? "hardly any of its code ran, or a copy of /proc/modules or "
-                      "/proc/kallsyms has to say where it was (--kallsyms)"
-                    : "no such program or library ran in any trace");
+            tool_error(s->opt.prog, "%s: %s", e->path,
+                       e->info.object
+                           ? "hardly any of its code ran, or a copy of /proc/modules or "
+                             "/proc/kallsyms has to say where it was (--kallsyms)"
+                           : "no such program or library ran in any trace");
         }
     }
     return s->opt.nr_elfs && s->loaded && !used ? TOOL_FAILED : TOOL_OK;

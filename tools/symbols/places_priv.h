@@ -14,11 +14,11 @@ struct mod {
     struct symfile *own; /* its file, found by path, or NULL */
     uint32_t generation; /* of modules without build id and with the same path */
     bool trusted;        /* its bytes are not compared with the file's: --force */
-    bool filled_in;      /* trusted, but only blocks that resemble the file's are its own */
-    bool verify;         /* no build ids: compare bytes to check that the file matches */
-    bool remarked;       /* a remark about it was printed */
-    bool borrowed_id;    /* its build id is the file's; no trace has it */
-    bool rejected;       /* without a file, because the file did not match */
+    bool filled_in;   /* trusted, but only blocks that resemble the file's are its own */
+    bool verify;      /* no build ids: compare bytes to check that the file matches */
+    bool remarked;    /* a remark about it was printed */
+    bool borrowed_id; /* its build id is the file's; no trace has it */
+    bool rejected;    /* without a file, because the file did not match */
     struct jit_mod *jit; /* of pub.generated, else NULL */
 };
 

@@ -132,7 +132,8 @@ static bool search_window(const struct election *e, const struct ctr_block *b, s
     for (unsigned k = 0; ix->spots[at].piece && k < MAX_PROBES; k++) {
         const struct slide_piece *v = &e->code->v[ix->spots[at].piece - 1];
         *slide = b->pc + off - (v->vaddr + ix->spots[at].off);
-        if (is_at(e->code, b, *slide) && !(e->code->is_module && *slide % e->code->align)) {
+        if (is_at(e->code, b, *slide) &&
+            !(e->code->is_module && *slide % e->code->align)) {
             return true;
         }
         at = (at + 1) & ix->mask;

@@ -22,8 +22,7 @@ struct layout {
 static bool place(struct layout *l, const struct elf_section *s, uint64_t *addr)
 {
     uint64_t align = s->align ? s->align : 1, next = (l->end + align - 1) & ~(align - 1);
-    bool given =
-        s->addr && (l->bias || l->end <= SYMFILE_OBJECT_BASE || l->end == next);
+    bool given = s->addr && (l->bias || l->end <= SYMFILE_OBJECT_BASE || l->end == next);
 
     if (align & (align - 1) || align > SYMFILE_OBJECT_BASE ||
         (given ? s->addr : next) > UINT64_MAX - s->bytes) {

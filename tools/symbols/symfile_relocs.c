@@ -67,9 +67,9 @@ bool symfile_read_relocs(struct symfile *f)
 bool symfile_is_filled_in(const struct symfile *f, uint64_t vaddr, size_t n)
 {
     const uint64_t first = vaddr < MAX_BYTES ? 0 : vaddr - MAX_BYTES + 1;
-    const uint64_t i =
-        first ? symfile_upto(f->filled_in, sizeof(*f->filled_in), f->nr_filled_in, first - 1)
-              : 0;
+    const uint64_t i = first ? symfile_upto(f->filled_in, sizeof(*f->filled_in),
+                                            f->nr_filled_in, first - 1)
+                             : 0;
 
     return i < f->nr_filled_in && f->filled_in[i] < vaddr + n;
 }
