@@ -57,6 +57,11 @@ static const uint8_t *bytes_of(const struct mod *m, uint64_t vaddr, size_t *n)
     return m->jit ? jit_bytes(m, vaddr, n) : symfile_bytes(m->pub.file, vaddr, n);
 }
 
+/* Of a block, fewer bytes say nothing: Linux replaces some instructions by others. */
+#define ENOUGH_BYTES 16u
+/* x86: of a jump to the return thunk, only a return may be left. */
+#define JUMP_BYTES 5u
+
 /* Compares a block with a file that was changed when it was loaded. */
 static enum likeness resembles(const struct ctr_block *b, const struct symfile *f,
                                uint64_t vaddr)
@@ -69,7 +74,7 @@ static enum likeness resembles(const struct ctr_block *b, const struct symfile *
         const size_t len = ctr_block_len(b, i);
         size_t left;
 
-        if (symfile_is_filled_in(f, at, len)) {
+        if (symfile_is_filled_in(f, at, len == 1 ? JUMP_BYTES : len)) {
             continue;
         }
         bytes = symfile_bytes(f, at, &left);
@@ -78,7 +83,7 @@ static enum likeness resembles(const struct ctr_block *b, const struct symfile *
         }
         of += (unsigned)len;
     }
-    return !of ? UNKNOWN : 2 * same > of ? SAME : DIFFERS;
+    return 2 * same > of ? SAME : of < ENOUGH_BYTES ? UNKNOWN : DIFFERS;
 }
 
 /* Compares the bytes of the block and of the file. */
