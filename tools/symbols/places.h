@@ -86,6 +86,11 @@ int modset_status(const struct modset *s);
 
 struct places;
 
+/* Why code of a machine has no names; after the path of the trace. */
+#define PLACES_MACHINE_UNKNOWN                                                           \
+    "which programs and libraries of a machine ran is not known (--elf, --kallsyms, "    \
+    "--sysroot)"
+
 /*
  * Loads the mappings of a trace and opens the files of its executable ones (according to
  * modset_options; call before any thread is started), and finds the names of code that its

@@ -251,10 +251,7 @@ static int load_fixed(struct places *p, struct ctr_trace *tr)
     if (!opt->nr_elfs && !opt->nr_kallsyms && !p->tasks && !opt->quiet &&
         !opt->unmapped_quiet) {
         if (p->target.is_machine) {
-            tool_error(opt->prog,
-                       "%s: which programs and libraries of a machine ran is not known "
-                       "(--elf, --kallsyms, --sysroot)",
-                       p->target.path);
+            tool_error(opt->prog, "%s: " PLACES_MACHINE_UNKNOWN, p->target.path);
         } else {
             tool_error(opt->prog,
                        "%s: %s: which programs and libraries ran is not known (--elf)",

@@ -79,16 +79,3 @@ bool symfile_lay_out(struct symfile *f)
     }
     return f->segments != NULL;
 }
-
-uint64_t symfile_in_module(const struct symfile *f, uint64_t vaddr)
-{
-    for (uint32_t i = 0; i < f->nr_segments; i++) {
-        const struct segment *s = &f->segments[i];
-        if (vaddr >= s->vaddr && vaddr - s->vaddr < s->filesz) {
-            return s->in_module == SYMFILE_NOT_IN_MODULE
-                       ? s->in_module
-                       : s->in_module + (vaddr - s->vaddr);
-        }
-    }
-    return SYMFILE_NOT_IN_MODULE;
-}

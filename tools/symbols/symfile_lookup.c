@@ -74,6 +74,15 @@ const uint8_t *symfile_bytes(const struct symfile *f, uint64_t vaddr, size_t *n)
     return s ? f->map + s->offset + (vaddr - s->vaddr) : NULL;
 }
 
+uint64_t symfile_in_module(const struct symfile *f, uint64_t vaddr)
+{
+    const struct segment *s = segment_at(f, vaddr, 0);
+
+    return !s || s->in_module == SYMFILE_NOT_IN_MODULE
+               ? SYMFILE_NOT_IN_MODULE
+               : s->in_module + (vaddr - s->vaddr);
+}
+
 bool symfile_is_constant(const struct symfile *f, uint64_t vaddr)
 {
     const struct segment *s = segment_at(f, vaddr, 0);

@@ -339,10 +339,8 @@ void remarks_unmapped(const struct result *r, const struct cover *c)
         return;
     }
     if (c->system && !c->nr_modules) {
-        tool_error(PROG,
-                   "%s%s: which programs and libraries of a machine ran is not known "
-                   "(--elf, --kallsyms, --sysroot)",
-                   c->unmapped_path, c->unmapped > 1 ? " and others" : "");
+        tool_error(PROG, "%s%s: " PLACES_MACHINE_UNKNOWN, c->unmapped_path,
+                   c->unmapped > 1 ? " and others" : "");
     } else if (!c->system) {
         tool_error(PROG,
                    "%s%s: recorded without mappings: which programs and libraries ran is "
