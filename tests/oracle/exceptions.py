@@ -223,7 +223,7 @@ READERS = {"s390x-softmmu": (of_s390x, event_of_s390x),
            "i386-softmmu": (of_x86, event_of_x86),
            "arm-softmmu": (of_arm, event_of_arm), "armv7m-softmmu": (of_armv7m, event_of_armv7m),
            "aarch64-softmmu": (of_aarch64, event_of_aarch64),
-           "riscv64-softmmu": (of_riscv, event_of_riscv),
+           "riscv32-softmmu": (of_riscv, event_of_riscv), "riscv64-softmmu": (of_riscv, event_of_riscv),
            "x86_64-softmmu": (of_x86, event_of_x86)}
 
 

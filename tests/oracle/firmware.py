@@ -17,7 +17,8 @@ import linux
 import machines
 from common import Failure, Skip
 
-CALM = machines.CLOCK.replace("-nographic", "-display none -serial null -monitor stdio")
+SILENT = "-display none -serial null -monitor stdio"
+CALM = machines.CLOCK.replace("-nographic", SILENT)
 DATA = "-L /usr/share/qemu "
 PC = "-M pc,vmport=off -global apic.vapic=off -vga none -m 128 "
 # By target: the options of each firmware; the first one is started in every run, all with --full.
@@ -74,6 +75,15 @@ def command(tools, target, options):
         if not os.path.exists(path):
             raise Skip("no " + path)
     return [swapped(tools, w) if "/malta" in w else w for w in words]
+
+
+def first(tools, target):
+    """A machine that runs until it is ended: with firmware, or with a program of ours."""
+    if target in FIRMWARE:
+        return command(tools, target, FIRMWARE[target][0])
+    words = machines.command_of(tools, target, "rounds")
+    words.remove("-nographic")
+    return words + SILENT.split()
 
 
 def wait_for_end_of_window(tools, trace, recorder):

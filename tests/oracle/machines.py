@@ -32,30 +32,35 @@ import states
 from common import Failure, Skip
 
 FOLDER = os.path.join(common.GUESTS, "machine")
-# script: the linker's; a program that is not loaded as a kernel is the machine's firmware
-Machine = collections.namedtuple("Machine", "qemu cc flags options script load")
+# source: the program's files; script: the linker's; a program that is not loaded as a kernel is
+# the machine's firmware
+Machine = collections.namedtuple("Machine", "qemu source cc flags options script load")
 CFLAGS = ("-O1 -ffreestanding -fno-builtin -nostdlib -static -no-pie -fno-pie "
           "-fno-stack-protector -Wl,--build-id=none,--no-warn-rwx-segments,-z,noexecstack").split()
 CLOCK = "-icount shift=0,sleep=off -rtc clock=vm,base=2026-01-01 -nic none -nographic -no-reboot"
 MACHINES = {
     "aarch64-softmmu": Machine(
-        "qemu-system-aarch64", "aarch64-linux-gnu-gcc",
+        "qemu-system-aarch64", "aarch64", "aarch64-linux-gnu-gcc",
         "-mgeneral-regs-only -mno-outline-atomics -Wl,--defsym=BASE=0x40100000",
         "-M virt,dtb-randomness=off -cpu cortex-a76 -m 128 " + CLOCK, "machine.ld", "-kernel"),
     "riscv64-softmmu": Machine(
-        "qemu-system-riscv64", "riscv64-linux-gnu-gcc",
+        "qemu-system-riscv64", "riscv", "riscv64-linux-gnu-gcc",
         "-march=rv64ima_zicsr_zifencei -mabi=lp64 -mcmodel=medany -Wl,--defsym=BASE=0x80000000",
         "-M virt -bios none -m 128 " + CLOCK, "machine.ld", "-kernel"),
+    "riscv32-softmmu": Machine(
+        "qemu-system-riscv32", "riscv", "riscv64-linux-gnu-gcc",
+        "-march=rv32ima_zicsr_zifencei -mabi=ilp32 -Wl,-melf32lriscv,--defsym=BASE=0x80000000",
+        "-M virt -bios none -m 128 " + CLOCK, "machine.ld", "-kernel"),
     "arm-softmmu": Machine(
-        "qemu-system-arm", "arm-linux-gnueabihf-gcc",
+        "qemu-system-arm", "arm", "arm-linux-gnueabihf-gcc",
         "-march=armv7ve -marm -mfloat-abi=soft -Wl,--defsym=BASE=0x40100000",
         "-M virt,dtb-randomness=off -cpu cortex-a15 -m 128 " + CLOCK, "machine.ld", "-kernel"),
     "armv7m-softmmu": Machine(
-        "qemu-system-arm", "arm-linux-gnueabihf-gcc",
+        "qemu-system-arm", "armv7m", "arm-linux-gnueabihf-gcc",
         "-mcpu=cortex-m3 -mthumb -mfloat-abi=soft -Wl,--defsym=BASE=0",
         "-M mps2-an385 -semihosting-config enable=on,target=native " + CLOCK, "machine.ld", "-kernel"),
     "x86_64-softmmu": Machine(
-        "qemu-system-x86_64", "gcc", "-mgeneral-regs-only -mno-red-zone -fcf-protection=none",
+        "qemu-system-x86_64", "x86_64", "gcc", "-mgeneral-regs-only -mno-red-zone -fcf-protection=none",
         "-M pc,vmport=off -cpu qemu64,+cx16,-apic -vga none -m 128 " + CLOCK, "x86_64.ld", "-bios"),
 }
 BIG_ENDIAN = {"s390x-softmmu"}
@@ -64,6 +69,7 @@ NAMES = {
     "aarch64-softmmu": ["exact", "requests", "registers", "untouched", "vcpus", "order", "privileges",
                         "calls", "linux"],
     "riscv64-softmmu": ["exact", "requests", "registers", "untouched", "privileges", "linux"],
+    "riscv32-softmmu": ["exact", "requests", "registers", "untouched", "privileges"],
     "x86_64-softmmu": ["exact", "requests", "registers", "untouched", "privileges", "linux"],
     "arm-softmmu": ["exact", "requests", "registers", "untouched", "vcpus", "order", "privileges",
                     "linux"],
@@ -75,6 +81,7 @@ NAMES = {
 NOT_RECORDED = {
     "aarch64-softmmu": ["pc"],
     "riscv64-softmmu": ["pc"],
+    "riscv32-softmmu": ["pc"],
     "arm-softmmu": ["pc"],
     "armv7m-softmmu": ["pc", "cpsr", "xpsr", "msp", "psp"],
     "x86_64-softmmu": ["eflags", "cs_base", "ds_base", "es_base", "ss_base"],
@@ -83,16 +90,20 @@ NOT_RECORDED = {
 IGNORED = {"arm-softmmu": states.IGNORED["thumb"]}
 
 
+def word_size(target):
+    return 8 if target in ("aarch64-softmmu", "riscv64-softmmu", "x86_64-softmmu") else 4
+
+
 def architecture(target):
     return QEMU.get(target, target).split("-")[0]
 
 
-def objects_of(m, name, main, folder):
+def objects_of(m, main, folder):
     """The files to link: `main' has the program, in place of that of the machine's own."""
     objects = []
-    for source in dict.fromkeys((name + ".S", name + ".c", main + ".c")):
+    for source in dict.fromkeys((m.source + ".S", m.source + ".c", main + ".c")):
         out = os.path.join(folder, "%s.%d.o" % (source, os.getpid()))
-        other = ["-Dmachine_main=other_main"] if source == name + ".c" != main + ".c" else []
+        other = ["-Dmachine_main=other_main"] if source == m.source + ".c" != main + ".c" else []
         subprocess.run([m.cc, *CFLAGS, *m.flags.split(), *other, "-c", "-o", out,
                         os.path.join(FOLDER, source)], capture_output=True, text=True, check=True)
         objects.append(out)
@@ -101,7 +112,6 @@ def objects_of(m, name, main, folder):
 
 def program_of(tools, target, main=None):
     """The machine's program, or another one, built."""
-    name = target.split("-")[0]
     m = MACHINES[target]
     folder = os.path.join(tools.guests, target)
     out = os.path.join(folder, main or "machine")
@@ -112,7 +122,7 @@ def program_of(tools, target, main=None):
     os.makedirs(folder, exist_ok=True)
     part = "%s.%d" % (out, os.getpid())
     try:
-        objects = objects_of(m, name, main or name, folder)
+        objects = objects_of(m, main or m.source, folder)
         subprocess.run([m.cc, *CFLAGS, *m.flags.split(), "-T", script, "-o", part, *objects],
                        capture_output=True, text=True, check=True)
     except FileNotFoundError:
@@ -406,6 +416,7 @@ USER = {
     "armv7m-softmmu": lambda flags, level: not flags >> 4 & 1,
     "aarch64-softmmu": lambda flags, level: level == 0,
     "riscv64-softmmu": lambda flags, level: not flags >> 22 & 3,
+    "riscv32-softmmu": lambda flags, level: not flags >> 22 & 3,
     "x86_64-softmmu": lambda flags, level: flags & 3 == 3,
 }
 
@@ -544,7 +555,7 @@ def requests(tools, target):
             events.append({k: v for k, v in o.items() if k not in ("pid", "tid", "ordinal", "time")})
     at, size = symbols["cells"]
     gates = [{"kind": "gate", "open": False, "why": "guest"}, {"kind": "gate", "open": True, "why": "guest"}]
-    bits = 32 if target in ("arm-softmmu", "armv7m-softmmu") else 64
+    bits = 8 * word_size(target)
     mark = {"kind": "mark", "source": "guest", "number": 0}
     label = {"kind": "label", "start": "0x%x" % at}
     want = [{**mark, "text": 'begin, "of" it', "value": "0x3039"},

@@ -34,7 +34,8 @@ from gdbstep import Stub
 from monitor import Running
 
 NAMES = {target: ["killed", "no-room", "storm", "snapshot", "debugger"]
-         for target in ("aarch64-softmmu", "arm-softmmu", "riscv64-softmmu", "x86_64-softmmu")}
+         for target in ("aarch64-softmmu", "arm-softmmu", "riscv32-softmmu", "riscv64-softmmu",
+                        "x86_64-softmmu")}
 NAMES["armv7m-softmmu"] = ["killed", "storm", "debugger"]
 NAMES["x86_64-softmmu"] += ["hotplug", "refused", "loop"]
 NAMES["riscv64-softmmu"].append("loop")
@@ -46,7 +47,8 @@ LOOP, LOOP_FULL = 60, 3600  # resets, of which a minute has a thousand
 GROWTH = 16 << 20           # bytes; a recorder that has begun still fills its buffers
 STORM = 100  # pauses
 RAM = {"aarch64-softmmu": (0x40000000, 128 << 20), "arm-softmmu": (0x40000000, 128 << 20),
-       "armv7m-softmmu": (0x20000000, 4 << 20), "riscv64-softmmu": (0x80000000, 128 << 20),
+       "armv7m-softmmu": (0x20000000, 4 << 20), "riscv32-softmmu": (0x80000000, 128 << 20),
+       "riscv64-softmmu": (0x80000000, 128 << 20),
        "x86_64-softmmu": (0x100000, 64 << 20)}
 
 
@@ -61,7 +63,7 @@ class Rounds:
         self.command.remove("-no-reboot")
         if slow:
             self.command = [SLOW if w == FAST else w for w in self.command]
-        self.size = 4 if target in ("arm-softmmu", "armv7m-softmmu") else 8
+        self.size = machines.word_size(target)
         self.cell = machines.symbol(tools, target, "rounds", "rounds")
         self.running = Running(tools, self.trace, self.command, *options)
 
@@ -304,7 +306,7 @@ def jumps_to(r, pc):
     """What comes right before pc, of the instructions there and in one_round()."""
     function = machines.symbol(r.tools, r.target, "one_round", "rounds") & ~1
     before, last = set(), (None, None)
-    for line in lines(r.tools, r.trace, "--events", "exec", "--pc=0x%x+128,0x%x+1" % (function, pc)):
+    for line in lines(r.tools, r.trace, "--events", "exec", "--pc=0x%x+256,0x%x+1" % (function, pc)):
         o = json.loads(line)
         if int(o["pc"], 16) == pc:
             before.add(last[1] if last[0] == o["ordinal"] - 1 else None)

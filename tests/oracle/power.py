@@ -16,10 +16,9 @@ from common import Failure, Skip
 
 # As tracedump shows the bytes
 WAITS = {"aarch64-softmmu": "7f2003d5", "arm-softmmu": "03f020e3", "armv7m-softmmu": "30bf",
-         "riscv64-softmmu": "73005010", "x86_64-softmmu": "f4"}
-# Of machines that begin with firmware
+         "riscv32-softmmu": "73005010", "riscv64-softmmu": "73005010", "x86_64-softmmu": "f4"}
 RESET_VECTOR = {"aarch64-softmmu": 0, "arm-softmmu": 0,
-                "riscv64-softmmu": 0x1000, "x86_64-softmmu": 0xfffffff0}
+                "riscv32-softmmu": 0x1000, "riscv64-softmmu": 0x1000, "x86_64-softmmu": 0xfffffff0}
 NAMES = {target: ["power"] for target in WAITS}
 
 
@@ -54,7 +53,7 @@ def follow(lines, wait):
 
 def reset(tools, target):
     """The first instruction after the reset; None: the machine has not run since."""
-    command = firmware.command(tools, target, firmware.FIRMWARE[target][0])
+    command = firmware.first(tools, target)
     command.remove("-no-reboot")
     trace = os.path.join(tools.work, "power-%s.ctr" % target)
     for seconds in (0.3, 1, 3, 10):

@@ -1,10 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A machine's program for riscv64, -M virt -bios none: as that for aarch64.
+ * The machines' program for riscv64 and riscv32, -M virt -bios none: as that for aarch64.
  */
 #include "machine.h"
 
 #define WINDOW 0xc0000000ul /* 512 pages that the program maps as it likes */
+#define INTERRUPT ((uintptr_t)1 << (__riscv_xlen - 1))
+
+/* Instructions that load and store a register, and where the last one in a page begins. */
+#if __riscv_xlen == 64
+__asm__(".macro load reg, at\n ld \\reg, \\at\n .endm\n"
+        ".macro store reg, at\n sd \\reg, \\at\n .endm");
+#define LAST "-8"
+#define WIDTH ".d"
+#else
+__asm__(".macro load reg, at\n lw \\reg, \\at\n .endm\n"
+        ".macro store reg, at\n sw \\reg, \\at\n .endm");
+#define LAST "-4"
+#define WIDTH ".w"
+#endif
 
 void machine_put(char c)
 {
@@ -15,14 +29,14 @@ void machine_put(char c)
 
 /* ---- exceptions ---- */
 
-static volatile uint64_t nr_irqs, nr_faults, nr_calls, nr_illegal;
-static uint64_t period;
-static uint64_t window_table[512] __attribute__((aligned(4096)));
+static volatile uintptr_t nr_irqs, nr_faults, nr_calls, nr_illegal;
+static uintptr_t period;
+static uintptr_t window_table[PAGE / sizeof(uintptr_t)] __attribute__((aligned(4096)));
 uint8_t frames[NR_FRAMES][PAGE] __attribute__((aligned(PAGE)));
 
 void map(unsigned page, const void *frame)
 {
-    window_table[page] = ((uint64_t)frame >> 12 << 10) | 0xcf;
+    window_table[page] = ((uintptr_t)frame >> 12 << 10) | 0xcf;
     __asm__ volatile("sfence.vma" ::: "memory");
 }
 
@@ -32,6 +46,7 @@ static void unmap(unsigned page)
     __asm__ volatile("sfence.vma %0, zero" ::"r"(WINDOW + page * PAGE) : "memory");
 }
 
+#if __riscv_xlen == 64
 static void set_timer(void)
 {
     uint64_t now;
@@ -40,15 +55,26 @@ static void set_timer(void)
                      : "=&r"(now)
                      : "r"(period));
 }
+#else
+/* In halves; the time is below 2^31. */
+static void set_timer(void)
+{
+    uint32_t now;
+
+    __asm__ volatile("rdtime %0\n add %0, %0, %1\n csrw 0x14d, %0\n csrw 0x15d, zero"
+                     : "=&r"(now)
+                     : "r"(period));
+}
+#endif
 
 void enter_user(void (*code)(void), void *stack);
 void user_left(void);
-static volatile uint64_t user_calls, user_done, user_sum;
+static volatile uintptr_t user_calls, user_done, user_sum;
 
-uint64_t on_trap(uint64_t cause, uint64_t addr, uint64_t pc)
+uintptr_t on_trap(uintptr_t cause, uintptr_t addr, uintptr_t pc)
 {
     switch (cause) {
-    case 1ul << 63 | 5:
+    case INTERRUPT | 5:
         nr_irqs++;
         set_timer();
         return pc;
@@ -62,7 +88,7 @@ uint64_t on_trap(uint64_t cause, uint64_t addr, uint64_t pc)
         user_calls++;
         if (user_done) {
             __asm__ volatile("csrs sstatus, %0" ::"r"(0x100ul)); /* SPP */
-            return (uint64_t)user_left;
+            return (uintptr_t)user_left;
         }
         return pc + 4;
     case 12:
@@ -79,8 +105,10 @@ uint64_t on_trap(uint64_t cause, uint64_t addr, uint64_t pc)
 
 /* ---- what is tried ---- */
 
-static uint64_t table[512] __attribute__((aligned(4096)));
+static uintptr_t table[PAGE / sizeof(uintptr_t)] __attribute__((aligned(4096)));
 
+#if __riscv_xlen == 64
+/* Sv39: pages of 1 GiB, and small ones for the window. */
 static void mmu_on(void)
 {
     static uint64_t level2[512] __attribute__((aligned(4096)));
@@ -93,10 +121,22 @@ static void mmu_on(void)
     __asm__ volatile("csrw satp, %0\n sfence.vma" ::"r"(8ul << 60 | (uint64_t)table >> 12)
                      : "memory");
 }
+#else
+/* Sv32: pages of 4 MiB, and small ones for the window. */
+static void mmu_on(void)
+{
+    for (uint32_t i = 0; i < WINDOW >> 22; i++) {
+        table[i] = i << 20 | 0xcf;
+    }
+    table[WINDOW >> 22] = ((uint32_t)window_table >> 12 << 10) | 1;
+    __asm__ volatile("csrw satp, %0\n sfence.vma" ::"r"(1ul << 31 | (uint32_t)table >> 12)
+                     : "memory");
+}
+#endif
 
 static void interrupts(void)
 {
-    uint64_t loops = 0;
+    uintptr_t loops = 0;
 
     period = 60; /* of 100 ns */
     set_timer();
@@ -113,24 +153,24 @@ static void interrupts(void)
 }
 
 /* Accesses that fault among others of the block, at the ends of pages and across. */
-static uint64_t faults(void)
+static uintptr_t faults(void)
 {
-    uint64_t sum = 1, a, b;
+    uintptr_t sum = 1, a, b;
 
     for (unsigned page = 16; page < 80; page++) {
         char *end = (char *)WINDOW + (page + 1) * PAGE;
 
-        __asm__ volatile("sd %2, -64(%3)\n"
-                         "sd %2, -8(%3)\n"
-                         "sd %3, 0(%3)\n"
-                         "ld %0, -8(%3)\n"
-                         "ld %1, -4(%3)\n"
+        __asm__ volatile("store %2, -64(%3)\n"
+                         "store %2, " LAST "(%3)\n"
+                         "store %3, 0(%3)\n"
+                         "load %0, " LAST "(%3)\n"
+                         "load %1, -3(%3)\n"
                          "sw %1, -2(%3)\n"
-                         "ld %1, 16(%3)"
+                         "load %1, 16(%3)"
                          : "=&r"(a), "=&r"(b)
                          : "r"(sum), "r"(end)
                          : "memory");
-        sum += a + b;
+        sum += a + b + page;
         if (page % 3 == 0) {
             unmap(page);
         }
@@ -142,11 +182,12 @@ static uint64_t faults(void)
 }
 
 /* The same code at two addresses, changed between calls. */
-static uint64_t modified(void)
+static uintptr_t modified(void)
 {
     uint32_t *one = (void *)(WINDOW + 110 * PAGE), *two = (void *)(WINDOW + 111 * PAGE);
-    uint64_t (*f)(uint64_t, void *) = (void *)one, (*g)(uint64_t, void *) = (void *)two;
-    uint64_t sum = 0;
+    uintptr_t (*f)(uintptr_t, void *) = (void *)one;
+    uintptr_t (*g)(uintptr_t, void *) = (void *)two;
+    uintptr_t sum = 0;
 
     map(110, frames[1]);
     map(111, frames[1]);
@@ -163,20 +204,21 @@ static uint64_t modified(void)
     return sum;
 }
 
-static uint64_t atomics(void)
+static uintptr_t atomics(void)
 {
-    static uint64_t cell;
-    uint64_t old, sum = 0, failed;
+    static uintptr_t cell;
+    uintptr_t old, sum = 0, failed;
 
-    for (uint64_t i = 0; i < 50; i++) {
-        __asm__ volatile("1: lr.d %0, (%2)\n add %0, %0, %3\n sc.d %1, %0, (%2)\n"
+    for (uintptr_t i = 0; i < 50; i++) {
+        __asm__ volatile("1: lr" WIDTH " %0, (%2)\n add %0, %0, %3\n sc" WIDTH
+                         " %1, %0, (%2)\n"
                          "bnez %1, 1b"
                          : "=&r"(old), "=&r"(failed)
                          : "r"(&cell), "r"(i)
                          : "memory");
         sum += old;
-        __asm__ volatile("amoadd.d %0, %2, (%1)\n amoswap.w zero, %0, (%1)\n"
-                         "amomaxu.d %0, %2, (%1)"
+        __asm__ volatile("amoadd" WIDTH " %0, %2, (%1)\n amoswap.w zero, %0, (%1)\n"
+                         "amomaxu" WIDTH " %0, %2, (%1)"
                          : "=&r"(old)
                          : "r"(&cell), "r"(i)
                          : "memory");
@@ -187,7 +229,7 @@ static uint64_t atomics(void)
 
 static void user_main(void)
 {
-    for (uint64_t i = 0; i < 10; i++) {
+    for (uintptr_t i = 0; i < 10; i++) {
         user_sum += sum_loop(20);
         __asm__ volatile("ecall" ::: "memory");
     }
@@ -195,7 +237,7 @@ static void user_main(void)
     __asm__ volatile("ecall");
 }
 
-static uint64_t user(void)
+static uintptr_t user(void)
 {
     static uint8_t stack[PAGE] __attribute__((aligned(16)));
 
