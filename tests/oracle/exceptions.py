@@ -218,7 +218,8 @@ def event_of_ppc(e):
 
 
 READERS = {"s390x-softmmu": (of_s390x, event_of_s390x),
-           "mipsel-softmmu": (of_mips, event_of_mips), "mips64el-softmmu": (of_mips, event_of_mips),
+           "mips-softmmu": (of_mips, event_of_mips), "mipsel-softmmu": (of_mips, event_of_mips),
+           "mips64el-softmmu": (of_mips, event_of_mips),
            "ppc64-softmmu": (of_ppc, event_of_ppc),
            "i386-softmmu": (of_x86, event_of_x86),
            "arm-softmmu": (of_arm, event_of_arm), "armv7m-softmmu": (of_armv7m, event_of_armv7m),

@@ -38,6 +38,8 @@ Machine = collections.namedtuple("Machine", "qemu source cc flags options script
 CFLAGS = ("-O1 -ffreestanding -fno-builtin -nostdlib -static -no-pie -fno-pie "
           "-fno-stack-protector -Wl,--build-id=none,--no-warn-rwx-segments,-z,noexecstack").split()
 CLOCK = "-icount shift=0,sleep=off -rtc clock=vm,base=2026-01-01 -nic none -nographic -no-reboot"
+MIPS = ("-march=mips32r2 -mabi=32 -msoft-float -mno-abicalls -G0 "
+        "-Wl,--defsym=BASE=0x100000,-e0x80100000")
 MACHINES = {
     "aarch64-softmmu": Machine(
         "qemu-system-aarch64", "aarch64", "aarch64-linux-gnu-gcc",
@@ -51,6 +53,12 @@ MACHINES = {
         "qemu-system-riscv32", "riscv", "riscv64-linux-gnu-gcc",
         "-march=rv32ima_zicsr_zifencei -mabi=ilp32 -Wl,-melf32lriscv,--defsym=BASE=0x80000000",
         "-M virt -bios none -m 128 " + CLOCK, "machine.ld", "-kernel"),
+    "mips-softmmu": Machine(
+        "qemu-system-mips", "mips", "mips-linux-gnu-gcc", MIPS,
+        "-M malta -vga none -m 128 " + CLOCK, "machine.ld", "-kernel"),
+    "mipsel-softmmu": Machine(
+        "qemu-system-mipsel", "mips", "mipsel-linux-gnu-gcc", MIPS,
+        "-M malta -vga none -m 128 " + CLOCK, "machine.ld", "-kernel"),
     "arm-softmmu": Machine(
         "qemu-system-arm", "arm", "arm-linux-gnueabihf-gcc",
         "-march=armv7ve -marm -mfloat-abi=soft -Wl,--defsym=BASE=0x40100000",
@@ -63,19 +71,21 @@ MACHINES = {
         "qemu-system-x86_64", "x86_64", "gcc", "-mgeneral-regs-only -mno-red-zone -fcf-protection=none",
         "-M pc,vmport=off -cpu qemu64,+cx16,-apic -vga none -m 128 " + CLOCK, "x86_64.ld", "-bios"),
 }
-BIG_ENDIAN = {"s390x-softmmu"}
+BIG_ENDIAN = {"mips-softmmu", "s390x-softmmu"}
 QEMU = {"armv7m-softmmu": "arm-softmmu"}  # where the target is not that of the emulator
 NAMES = {
     "aarch64-softmmu": ["exact", "requests", "registers", "untouched", "vcpus", "order", "privileges",
                         "calls", "linux"],
     "riscv64-softmmu": ["exact", "requests", "registers", "untouched", "privileges", "linux"],
     "riscv32-softmmu": ["exact", "requests", "registers", "untouched", "privileges"],
+    "mips-softmmu": ["exact", "requests", "untouched", "privileges"],
+    "mipsel-softmmu": ["exact", "requests", "untouched", "privileges", "linux"],
     "x86_64-softmmu": ["exact", "requests", "registers", "untouched", "privileges", "linux"],
     "arm-softmmu": ["exact", "requests", "registers", "untouched", "vcpus", "order", "privileges",
                     "linux"],
     "armv7m-softmmu": ["exact", "requests", "registers", "untouched", "privileges"],
-    **{target: ["linux"] for target in ("i386-softmmu", "mipsel-softmmu", "mips64el-softmmu",
-                                        "ppc64-softmmu", "s390x-softmmu")},
+    **{target: ["linux"] for target in ("i386-softmmu", "mips64el-softmmu", "ppc64-softmmu",
+                                        "s390x-softmmu")},
 }
 # What the plugin reports and a recording does not have: the machine's own registers.
 NOT_RECORDED = {
@@ -278,8 +288,7 @@ def registers(tools, target):
     return done.stdout.strip()
 
 
-# Machines whose clocks do not only count instructions: no two runs are the same.  The log of
-# the recorded run is the witness.
+# Of these, two boots are never the same.  The log of the recorded one is the witness.
 VARY = {"mipsel-softmmu", "mips64el-softmmu", "ppc64-softmmu", "s390x-softmmu"}
 
 
@@ -302,13 +311,14 @@ def lines_of(log):
         return [re.sub(r"(AArch32 mode switch .*) PC \w+", r"\1", line) for line in f]
 
 
-def same_twice(tools, target, command, make_trace):
-    """Recorded and unrecorded: the console, the end, and QEMU's log of exceptions and
-    interrupts, which are the events of the trace.  make_trace: from more options of QEMU's."""
+def same_twice(tools, target, command, make_trace, varies=False):
+    """Recorded and, unless the machine varies, unrecorded: the console, the end, and QEMU's log
+    of exceptions and interrupts, which are the events of the trace.  make_trace: from more
+    options of QEMU's."""
     with tempfile.TemporaryDirectory() as folder:
         log = os.path.join(folder, "recorded")
         trace, recorded = make_trace(["-d", "int", "-D", log])
-        if target not in VARY:
+        if not varies:
             check_unrecorded(command, recorded, log, os.path.join(folder, "plain"))
         lines = lines_of(log)
     said = "%d lines of -d int" % len(lines)
@@ -329,9 +339,23 @@ def untouched(tools, target):
         return trace, recorded
 
     trace, _, said = same_twice(tools, target, command_of(tools, target), make_trace)
+    if target in ("mips-softmmu", "mipsel-softmmu"):
+        said += ", %d interrupts" % mips_interrupts(tools, target, trace)
     names_of_vcpus(tools, trace)
     common.drop_file(trace)
     return said
+
+
+def mips_interrupts(tools, target, trace):
+    """They are not in the log: one comes before each instruction at their vector."""
+    vector = "0x%x" % (symbol(tools, target, "vectors") + 0x80000200)
+    ran = [json.loads(line)["ordinal"]
+           for line in common.dump_lines(tools, trace, "--events", "exec", "--pc", vector)]
+    events = [json.loads(line) for line in common.dump_lines(tools, trace, "--events", "int")]
+    taken = [e["ordinal"] for e in events if e.get("async")]
+    if taken != ran or len(ran) < 20:
+        raise Failure("%d interrupts, their vector ran %d times" % (len(taken), len(ran)))
+    return len(ran)
 
 
 # Functions by kallsyms; of a kernel whose byte order is not its firmware's, too.
@@ -348,7 +372,7 @@ def boot(tools, target):
     trace, recorded, said = same_twice(
         tools, target, command,
         lambda more: (path, common.record(tools, path, [*command, *more],
-                                          options=("--events", events))))
+                                          options=("--events", events))), varies=target in VARY)
     for text in (b"begin\r\n", b"  /bin/busybox", b"end\r\n"):
         if text not in recorded.stdout:
             raise Failure("the console has no %r: %r" % (text, recorded.stdout[-300:]))
@@ -410,13 +434,16 @@ TRACE = re.compile(r"Trace \d+: \S+ \[\w+/(\w+)/(\w+)/")
 AARCH64_LEVEL = re.compile(r"\.\.\.to EL(\d) PC|Exception return from AArch64 EL\d to AArch64 EL(\d)")
 
 
-# By QEMU's flags of the block: arm's TBFLAG_ANY.MMUIDX, riscv's TB_FLAGS.PRIV, x86's HF_CPL
+# By QEMU's flags of the block: arm's TBFLAG_ANY.MMUIDX, riscv's TB_FLAGS.PRIV, mips'
+# MIPS_HFLAG_KSU, x86's HF_CPL
 USER = {
     "arm-softmmu": lambda flags, level: flags >> 4 & 15 == 0,
     "armv7m-softmmu": lambda flags, level: not flags >> 4 & 1,
     "aarch64-softmmu": lambda flags, level: level == 0,
     "riscv64-softmmu": lambda flags, level: not flags >> 22 & 3,
     "riscv32-softmmu": lambda flags, level: not flags >> 22 & 3,
+    "mips-softmmu": lambda flags, level: flags & 3 == 2,
+    "mipsel-softmmu": lambda flags, level: flags & 3 == 2,
     "x86_64-softmmu": lambda flags, level: flags & 3 == 3,
 }
 

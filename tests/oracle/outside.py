@@ -34,8 +34,8 @@ from gdbstep import Stub
 from monitor import Running
 
 NAMES = {target: ["killed", "no-room", "storm", "snapshot", "debugger"]
-         for target in ("aarch64-softmmu", "arm-softmmu", "riscv32-softmmu", "riscv64-softmmu",
-                        "x86_64-softmmu")}
+         for target in ("aarch64-softmmu", "arm-softmmu", "mips-softmmu", "mipsel-softmmu",
+                        "riscv32-softmmu", "riscv64-softmmu", "x86_64-softmmu")}
 NAMES["armv7m-softmmu"] = ["killed", "storm", "debugger"]
 NAMES["x86_64-softmmu"] += ["hotplug", "refused", "loop"]
 NAMES["riscv64-softmmu"].append("loop")
@@ -47,7 +47,8 @@ LOOP, LOOP_FULL = 60, 3600  # resets, of which a minute has a thousand
 GROWTH = 16 << 20           # bytes; a recorder that has begun still fills its buffers
 STORM = 100  # pauses
 RAM = {"aarch64-softmmu": (0x40000000, 128 << 20), "arm-softmmu": (0x40000000, 128 << 20),
-       "armv7m-softmmu": (0x20000000, 4 << 20), "riscv32-softmmu": (0x80000000, 128 << 20),
+       "armv7m-softmmu": (0x20000000, 4 << 20), "mips-softmmu": (0, 128 << 20),
+       "mipsel-softmmu": (0, 128 << 20), "riscv32-softmmu": (0x80000000, 128 << 20),
        "riscv64-softmmu": (0x80000000, 128 << 20),
        "x86_64-softmmu": (0x100000, 64 << 20)}
 
@@ -299,7 +300,8 @@ def after_call(tools, target):
                           capture_output=True, text=True, check=True).stdout
     main = text[text.index("<machine_main>:"):].splitlines()
     call = next(i for i, line in enumerate(main) if "<one_round>" in line)
-    return int(main[call + 1].split(":")[0], 16)
+    after = call + 2 if target.startswith("mips") else call + 1  # there, a delay slot comes first
+    return int(main[after].split(":")[0], 16)
 
 
 def jumps_to(r, pc):
