@@ -77,8 +77,9 @@ QEMU = {"armv7m-softmmu": "arm-softmmu"}  # where the target is not that of the 
 NAMES = {
     "aarch64-softmmu": ["exact", "requests", "registers", "untouched", "vcpus", "order", "privileges",
                         "calls", "linux"],
-    "riscv64-softmmu": ["exact", "requests", "registers", "untouched", "privileges", "linux"],
-    "riscv32-softmmu": ["exact", "requests", "registers", "untouched", "privileges"],
+    "riscv64-softmmu": ["exact", "requests", "registers", "untouched", "vcpus", "order", "privileges",
+                        "linux"],
+    "riscv32-softmmu": ["exact", "requests", "registers", "untouched", "vcpus", "order", "privileges"],
     "mips-softmmu": ["exact", "requests", "registers", "untouched", "privileges"],
     "mipsel-softmmu": ["exact", "requests", "registers", "untouched", "privileges", "linux"],
     "x86_64-softmmu": ["exact", "requests", "registers", "untouched", "privileges", "linux"],
@@ -100,6 +101,8 @@ NOT_RECORDED = {
     "armv7m-softmmu": ["pc", "cpsr", "xpsr", "msp", "psp"],
     "x86_64-softmmu": ["eflags", "cs_base", "ds_base", "es_base", "ss_base"],
 }
+# Of what several vCPUs do, where that is not in the machine's own program
+VCPUS_PROGRAM = {"riscv32-softmmu": "riscv-vcpus", "riscv64-softmmu": "riscv-vcpus"}
 LOGGED = {"mips-softmmu", "mipsel-softmmu"}  # the plugin sees no registers of theirs
 # Bits that the plugin does not see: the state of an IT block, see states.py
 IGNORED = {"arm-softmmu": states.IGNORED["thumb"]}
@@ -150,12 +153,16 @@ def program_of(tools, target, main=None):
     return out
 
 
-def end_of(tools, target):
-    """The instruction that switches the machine off: it runs on until QEMU notices."""
+def symbol(tools, target, name, main=None):
     nm = MACHINES[target].cc.replace("gcc", "nm")
-    out = subprocess.run([nm, program_of(tools, target)], capture_output=True, text=True, check=True)
-    return ["--until", "0x" + next(line.split()[0] for line in out.stdout.splitlines()
-                                   if line.endswith(" machine_ends"))]
+    out = subprocess.run([nm, program_of(tools, target, main)], capture_output=True, text=True, check=True)
+    return next(int(line.split()[0], 16) for line in out.stdout.splitlines()
+                if line.split()[-1] == name)
+
+
+def end_of(tools, target, main=None):
+    """The instruction that switches the machine off: it runs on until QEMU notices."""
+    return ["--until", "0x%x" % symbol(tools, target, "machine_ends", main)]
 
 
 def command_of(tools, target, main=None):
@@ -209,8 +216,8 @@ def compare(tools, target, trace, log, options, dump_options=()):
     return done.stdout.strip()
 
 
-def exactly(tools, target, more, comparisons):
-    trace, command, recorded = record(tools, target, ("--events", "exec,mem,val"), more)
+def exactly(tools, target, more, comparisons, main=None):
+    trace, command, recorded = record(tools, target, ("--events", "exec,mem,val"), more, main)
     log = trace + ".log"
     witness = run_witness([*command, *more], ["-d", "in_asm,exec,nochain,plugin", "-plugin",
                                               tools.plugin() + ",print-accesses=true"], log)
@@ -226,17 +233,11 @@ def exact(tools, target):
 
 
 def vcpus(tools, target):
-    """The first one ends where it switches the machine off, the others switch themselves off."""
+    """The first one ends where it switches the machine off, the others are off or wait then."""
+    main = VCPUS_PROGRAM.get(target)
     return exactly(tools, target, ["-smp", "4"], [
-        (["--cpu", str(i), *(end_of(tools, target) if i == 0 else [])],
-         ("--events", "exec,mem,val", "--thread", "cpu%d" % i)) for i in range(4)])
-
-
-def symbol(tools, target, name, main=None):
-    nm = MACHINES[target].cc.replace("gcc", "nm")
-    out = subprocess.run([nm, program_of(tools, target, main)], capture_output=True, text=True, check=True)
-    return next(int(line.split()[0], 16) for line in out.stdout.splitlines()
-                if line.split()[-1] == name)
+        (["--cpu", str(i), *(end_of(tools, target, main) if i == 0 else [])],
+         ("--events", "exec,mem,val", "--thread", "cpu%d" % i)) for i in range(4)], main)
 
 
 def order_of_log(path):
@@ -253,14 +254,15 @@ def order_of_log(path):
 
 
 def order(tools, target):
-    trace, command, _ = record(tools, target, ("--events", "exec,mem,val"), ["-smp", "4"])
+    main = VCPUS_PROGRAM.get(target)
+    trace, command, _ = record(tools, target, ("--events", "exec,mem,val"), ["-smp", "4"], main)
     log = trace + ".log"
     run_witness([*command, "-smp", "4"], ["-d", "exec,nochain"], log).communicate(timeout=common.PATIENCE)
     logged = order_of_log(log)
     common.drop_file(log)
     seen = [(o["tid"] - o["pid"], int(o["pc"], 16))
             for o in map(json.loads, common.dump_lines(tools, trace, "--events", "exec"))]
-    end = seen.index((0, int(end_of(tools, target)[1], 16)))
+    end = seen.index((0, symbol(tools, target, "machine_ends", main)))
     if seen[:end] != logged[:end]:
         n = next(i for i in range(end) if seen[i] != logged[i])
         raise Failure("instruction %d: %r, in the log %r" % (n, seen[n], logged[n]))
@@ -268,7 +270,7 @@ def order(tools, target):
     slices = [json.loads(line)["number"] for line in common.dump_lines(tools, trace, "--events", "order")]
     if turns < 200 or slices != list(range(1, len(slices) + 1)):
         raise Failure("%d turns, %d slices" % (turns, len(slices)))
-    shared = symbol(tools, target, "shared")
+    shared = symbol(tools, target, "shared", main)
     done = subprocess.run([tools.order, "0x%x-0x%x" % (shared, shared + 4096), trace],
                           capture_output=True, text=True)
     if done.returncode:

@@ -246,6 +246,11 @@ static void add(uint64_t *cell, uint64_t value)
                      : "memory");
 }
 
+static void relax(void)
+{
+    __asm__ volatile("yield");
+}
+
 static int start_vcpu(uintptr_t number, void (*code)(void))
 {
     register uint64_t x0 __asm__("x0") = 0xc4000003; /* PSCI CPU_ON */

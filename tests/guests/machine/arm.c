@@ -333,6 +333,11 @@ static void add(uint64_t *cell, uint64_t value)
     __atomic_fetch_add(cell, value, __ATOMIC_RELAXED);
 }
 
+static void relax(void)
+{
+    __asm__ volatile("yield");
+}
+
 static int start_vcpu(uintptr_t number, void (*code)(void))
 {
     register uint32_t r0 __asm__("r0") = 0x84000003; /* PSCI CPU_ON */

@@ -27,6 +27,8 @@
     .section .text.start, "ax"
     .global _start
 _start:
+    csrr a0, mhartid
+    bnez a0, other
     la sp, stack_top
     li t0, -1                       /* everything is delegated, all memory is open */
     csrw medeleg, t0
@@ -54,6 +56,30 @@ machine_off:
     .global machine_ends
 machine_ends:
     sw t1, 0(t0)
+1:  wfi
+    j 1b
+
+/* The other vCPUs, of a program that has some (riscv-vcpus.c), say that they are there, and wait
+ * until they are wanted. That interrupt stays pending, so that wfi only lets another vCPU run. */
+    .weak present, stacks, machine_secondary
+other:
+    la t0, present
+    add t0, t0, a0
+    li t1, 1
+    sb t1, 0(t0)
+    li t0, 8                        /* MSIE */
+    csrw mie, t0
+1:  wfi
+    csrr t0, mip
+    andi t0, t0, 8
+    beqz t0, 1b
+    .global secondary
+secondary:
+    la sp, stacks + 4096
+    slli t0, a0, 12
+    add sp, sp, t0
+    call machine_secondary
+    csrw mie, zero
 1:  wfi
     j 1b
 

@@ -5,6 +5,7 @@
  *   swap(cell, value)        an atomic swap
  *   release(cell)            stores 0, after all before
  *   add(cell, value)         an atomic addition
+ *   relax()                  another vCPU runs, if there is one
  *   start_vcpu(number, code) 0 if there is such a vCPU
  *   secondary()              the code, which calls machine_secondary(number)
  */
@@ -29,12 +30,12 @@ static void work(uintptr_t number)
 {
     for (unsigned i = 0; i < ROUNDS; i++) {
         while (swap(&shared.lock, 1)) {
-            __asm__ volatile("yield");
+            relax();
         }
         shared.guarded += number + 1;
         shared.turns[number]++;
         if (i % 7 == number) { /* the next one runs, and waits for the lock */
-            __asm__ volatile("yield");
+            relax();
         }
         release(&shared.lock);
         add(&shared.added, i);
@@ -56,6 +57,7 @@ static uintptr_t vcpus(void)
     }
     work(0);
     while (*(volatile uint32_t *)&shared.done < n) {
+        relax();
     }
     return (uintptr_t)shared.guarded * 1000 + (uintptr_t)shared.added % 1000;
 }
