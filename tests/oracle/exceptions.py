@@ -181,19 +181,21 @@ def event_of_s390x(e):
     return ("svc", None, None) if e.get("trap") else ("program", e["number"] & 0xff, int(e["pc"], 16))
 
 
-MIPS = re.compile(r"mips_cpu_do_interrupt: PC \w+ EPC (\w+) cause (\d+)")
+MIPS = re.compile(r"mips_cpu_do_interrupt: PC (\w+) EPC (\w+) cause (\d+)")
 
 
 def of_mips(lines):
-    """(ExcCode, EPC); interrupts are not in the log"""
+    """(ExcCode, EPC, handler); interrupts are not in the log"""
     for line in lines:
         m = MIPS.match(line)
         if m:
-            yield int(m[2]), int(m[1], 16)
+            yield int(m[3]), int(m[2], 16), int(m[1], 16)
 
 
 def event_of_mips(e):
-    return None if e["op"] == "return" or e.get("async") else (e["number"], int(e["pc"], 16))
+    if e["op"] == "return" or e.get("async"):
+        return None
+    return e["number"], int(e["pc"], 16), int(e["handler"], 16)
 
 
 PPC = re.compile(r"Raise exception at (\w+) => (\w+) \(\d+\)")

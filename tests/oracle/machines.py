@@ -364,6 +364,8 @@ def untouched(tools, target):
     trace, _, said = same_twice(tools, target, command_of(tools, target), make_trace)
     if target in ("mips-softmmu", "mipsel-softmmu"):
         said += ", %d interrupts" % mips_interrupts(tools, target, trace)
+    if target in RETURNS:
+        said += ", %d returns" % returns(tools, target, trace)
     names_of_vcpus(tools, trace)
     common.drop_file(trace)
     return said
@@ -379,6 +381,27 @@ def mips_interrupts(tools, target, trace):
     if taken != ran or len(ran) < 20:
         raise Failure("%d interrupts, their vector ran %d times" % (len(taken), len(ran)))
     return len(ran)
+
+
+# Instructions that return from an exception, as tracedump shows the bytes
+RETURNS = {"mips-softmmu": ["42000018"], "mipsel-softmmu": ["18000042"],
+           "riscv32-softmmu": ["73002010", "73002030"], "riscv64-softmmu": ["73002010", "73002030"]}
+
+
+def returns(tools, target, trace):
+    """They are not in the log: one comes after each such instruction, to the next one."""
+    expected, seen, back = [], [], False
+    for o in map(json.loads, common.dump_lines(tools, trace, "--events", "exec,int")):
+        if o.get("op") == "return":
+            seen.append((o["ordinal"], o["pc"]))
+            continue
+        if back:  # an exception says where it was
+            expected.append((o["ordinal"], o["pc"]))
+        back = o.get("bytes") in RETURNS[target]
+    if seen != expected or len(seen) < 100:
+        n = next((i for i, (a, b) in enumerate(zip(seen, expected)) if a != b), len(expected))
+        raise Failure("return %d is %r, not %r" % (n, seen[n:n + 1], expected[n:n + 1]))
+    return len(seen)
 
 
 # Functions by kallsyms; of a kernel whose byte order is not its firmware's, too.
