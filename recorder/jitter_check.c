@@ -107,6 +107,12 @@ static void starts_closed(void)
 {
 }
 
+/* Whether it can be is known in QEMU only. */
+static int per_vcpu(void)
+{
+    return 1;
+}
+
 static void host_error(const char *format, ...)
 {
     va_list ap;
@@ -134,6 +140,7 @@ static bool call_load(const struct cannoli_jitter *lib, char **argv, const char 
         .tag_block = no_tag,
         .starts_closed = starts_closed,
         .error = host_error,
+        .per_vcpu = per_vcpu,
     };
     void *state = NULL;
     int err;

@@ -34,9 +34,10 @@ extern "C" {
 
 /*
  * The version of this interface.  Libraries built for an earlier one work as before; those
- * built for a newer one are refused.  Version 1 had no hook_range, 2 no privilege.
+ * built for a newer one are refused.  Version 1 had no hook_range, 2 no privilege, 3 no
+ * vcpu and no per_vcpu.
  */
-#define CANNOLI_JITTER_VERSION 3u
+#define CANNOLI_JITTER_VERSION 4u
 
 /*
  * What hook_inst returns: one of the first three, or'ed with flags.  Flags apply
@@ -93,6 +94,7 @@ struct cannoli_insn {
     uint64_t block_pc;  /* of the first instruction of that block */
     void *context;      /* for the functions of struct cannoli_host */
     uint32_t privilege; /* of a machine's code: CTR_PRIVILEGE_* of cannoli/events.h */
+    uint32_t vcpu;      /* that will run it, from 0; 0 without host->per_vcpu() */
 };
 
 /* What is mapped at an address. */
@@ -143,6 +145,16 @@ struct cannoli_host {
         __attribute__((format(printf, 1, 2)))
 #endif
         ;
+
+    /* ---- since version 4 ---- */
+
+    /*
+     * From `load' only: each vCPU of the machine gets translations of its own, so that
+     * hook_inst and the others can decide by insn->vcpu.  It lasts until QEMU ends, for
+     * all libraries; code that N vCPUs run is translated N times.  Returns 1, or 0: it
+     * cannot be, of a program or of a machine with more than 256 vCPUs.
+     */
+    int (*per_vcpu)(void);
 };
 
 /* What a library is.  Functions that it does not need are NULL. */
@@ -190,7 +202,8 @@ struct cannoli_jitter {
      * hook_inst is called for each instruction.
      * *range is all addresses before the call; the library narrows it down to where the
      * result holds, addr among them.  Results are kept until files are mapped or
-     * unmapped, or libraries come or go: they must depend on that only.
+     * unmapped, or libraries come or go: they must depend on that only, and not on
+     * the vCPU.
      */
     int (*hook_range)(void *state, void *context, uint64_t addr,
                       struct cannoli_range *range);
@@ -206,7 +219,7 @@ static inline size_t cannoli_jitter_bytes(uint32_t version)
     if (version == 1) {
         return offsetof(struct cannoli_jitter, hook_range);
     }
-    return version == 2 || version == CANNOLI_JITTER_VERSION
+    return version >= 2 && version <= CANNOLI_JITTER_VERSION
                ? sizeof(struct cannoli_jitter)
                : 0;
 }

@@ -45,7 +45,7 @@ library version <<'END'
 #include "cannoli/jitter.h"
 const struct cannoli_jitter cannoli_jitter = {99, sizeof(struct cannoli_jitter), "version"};
 END
-bad 'made for version 99 of cannoli/jitter.h, this is version 3$' version.so
+bad 'made for version 99 of cannoli/jitter.h, this is version 4$' version.so
 library short <<'END'
 #include "cannoli/jitter.h"
 const struct cannoli_jitter cannoli_jitter = {CANNOLI_JITTER_VERSION, 16, "short"};

@@ -28,6 +28,7 @@ import bytecheck as byte_witness
 import choices
 import firmware
 import isa
+import libraries
 import machines
 import maps
 import outside
@@ -256,6 +257,8 @@ OTHERS = [
       for target, names in power.NAMES.items()],
     *[("machine", [target], names, lambda j: parallel.RUN[j.name](j.tools, j.target))
       for target, names in parallel.NAMES.items()],
+    *[("machine", [target], names, lambda j: libraries.RUN[j.name](j.tools, j.target))
+      for target, names in libraries.NAMES.items()],
     *[("machine", [target], names, lambda j: tasks.RUN[j.name](j.tools, j.target, j.full))
       for target, names in tasks.NAMES.items()],
     *[("machine", [target], names, lambda j: modules.RUN[j.name](j.tools, j.target, j.full))

@@ -160,6 +160,13 @@ size_t cannoli_read_guest(void *to, uint64_t addr, size_t n)
     return cannoli_peek(to, addr, MIN(n, UINT32_MAX));
 }
 
+bool cannoli_vcpus_split;
+
+bool cannoli_split_vcpus(void)
+{
+    return false;
+}
+
 void cannoli_hold_threads(bool hold)
 {
     if (hold) {

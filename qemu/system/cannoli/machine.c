@@ -16,6 +16,7 @@
 #include "elf.h"
 #include "exec/cpu-common.h"
 #include "exec/translation-block.h"
+#include "hw/boards.h"
 #include "hw/core/cpu.h"
 #include "system/runstate.h"
 #include "accel/tcg/cannoli/event.h"
@@ -109,6 +110,43 @@ static void end_machine(int status, void *pid)
     }
 }
 
+/* ---- vCPUs that share no translations ---- */
+
+bool cannoli_vcpus_split;
+
+/*
+ * A translation is of one cluster of vCPUs: QEMU looks it up by the cluster's
+ * number, too, which is nothing but a number there.  Two vCPUs of different
+ * clusters do not get the same one by this, either.
+ */
+static uint32_t with_vcpu(uint32_t cflags, const CPUState *cpu)
+{
+    return (cflags & ~CF_CLUSTER_MASK) | cpu->cpu_index << CF_CLUSTER_SHIFT;
+}
+
+static void split(CPUState *cpu)
+{
+    cpu->tcg_cflags = with_vcpu(cpu->tcg_cflags, cpu);
+    if (cpu->cflags_next_tb != -1) {
+        cpu->cflags_next_tb = with_vcpu(cpu->cflags_next_tb, cpu);
+    }
+}
+
+/* No vCPU runs: this one is the first of all, or the others are stopped. */
+bool cannoli_split_vcpus(void)
+{
+    CPUState *cpu;
+
+    if (current_machine->smp.max_cpus > 256) {
+        return false;
+    }
+    CPU_FOREACH (cpu) {
+        split(cpu);
+    }
+    cannoli_vcpus_split = true;
+    return true;
+}
+
 static QemuMutex attaching;
 
 static void __attribute__((constructor)) init_lock(void)
@@ -135,6 +173,9 @@ bool cannoli_attach_late(CPUState *cpu)
     /* Definitions have addresses, not distances. */
     cpu->tcg_cflags &= ~CF_PCREL;
     QEMU_LOCK_GUARD(&attaching);
+    if (cannoli_vcpus_split) {
+        split(cpu);
+    }
     cannoli_devices_begin();
     if (!started) {
         cannoli_task_begin();

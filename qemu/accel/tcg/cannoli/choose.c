@@ -158,6 +158,7 @@ static void describe_insns(CannoliPass *p, CPUState *cpu, DisasContextBase *db)
             .block_pc = db->pc_first,
             .context = &query,
             .privilege = privilege,
+            .vcpu = cannoli_vcpus_split ? cpu->cpu_index : 0,
         };
         in->flags = classify(p, db, in);
         if (db->fake_insn) {

@@ -66,6 +66,11 @@ static void host_starts_closed(void)
     cannoli_starts_closed = true;
 }
 
+static int host_per_vcpu(void)
+{
+    return cannoli_split_vcpus();
+}
+
 static void G_GNUC_PRINTF(1, 2) host_error(const char *format, ...)
 {
     va_list ap;
@@ -94,6 +99,7 @@ static void make_host(void)
         .tag_block = cannoli_tag_block,
         .starts_closed = host_starts_closed,
         .error = host_error,
+        .per_vcpu = host_per_vcpu,
     };
 }
 

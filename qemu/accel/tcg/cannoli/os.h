@@ -50,6 +50,9 @@ size_t cannoli_read_guest(void *to, uint64_t addr, size_t n);
 /* An address as the guest gives it, without a tag. */
 uint64_t cannoli_guest_address(CPUState *cpu, uint64_t addr);
 const char *cannoli_program_path(void);
+/* Each vCPU gets translations of its own.  Returns whether that is possible. */
+bool cannoli_split_vcpus(void);
+extern bool cannoli_vcpus_split;
 /* No thread begins meanwhile.  Before mmap_lock. */
 void cannoli_hold_threads(bool hold);
 

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: MIT
+"""Jitter libraries in machines.
+
+library    one that decides by the vCPU: what is recorded is what the vCPUs that it chooses
+           ran, of code that all of them run, as QEMU's log has it
+"""
+import json
+import os
+import subprocess
+
+import common
+import machines
+from common import Failure
+
+NAMES = {"aarch64-softmmu": ["library"], "arm-softmmu": ["library"]}
+VCPUS = ["-smp", "4"]
+# Records what odd vCPUs do; with the argument "shared", without translations of their own.
+LIBRARY = r"""
+#include <string.h>
+#include "cannoli/jitter.h"
+static int load(const struct cannoli_host *host, const char *args, void **state)
+{
+    (void)state;
+    if (!strcmp(args, "shared")) {
+        return 0;
+    }
+    if (host->version < 4 || !host->per_vcpu()) {
+        host->error("no translations of each vCPU");
+        return 1;
+    }
+    return 0;
+}
+static int odd(void *state, const struct cannoli_insn *insn)
+{
+    (void)state;
+    return insn->vcpu & 1 ? CANNOLI_ALWAYS : CANNOLI_NEVER;
+}
+const struct cannoli_jitter cannoli_jitter = {
+    CANNOLI_JITTER_HEADER, "odd", .load = load, .hook_inst = odd,
+};
+"""
+
+
+def build(tools):
+    source = os.path.join(tools.work, "odd.%d.c" % os.getpid())
+    with open(source, "w", encoding="ascii") as f:
+        f.write(LIBRARY)
+    out = source[:-1] + "so"
+    subprocess.run(["cc", "-shared", "-fPIC", "-I", os.path.join(common.ROOT, "include"), "-o", out,
+                    source], check=True)
+    common.drop_file(source)
+    return out
+
+
+def by_vcpu(ran):
+    """The pcs of each vCPU."""
+    pcs = {}
+    for vcpu, pc in ran:
+        pcs.setdefault(vcpu, []).append(pc)
+    return pcs
+
+
+def recorded(tools, target, library):
+    trace, command, _ = machines.record(
+        tools, target, ("--events", "exec", "--jitter", library), VCPUS)
+    lines = common.dump_lines(tools, trace, "--events", "exec")
+    ran = by_vcpu((o["tid"] - o["pid"], int(o["pc"], 16)) for o in map(json.loads, lines))
+    common.drop_file(trace)
+    return command, ran
+
+
+def library(tools, target):
+    path = build(tools)
+    command, chosen = recorded(tools, target, path)
+    _, none = recorded(tools, target, path + ",shared")
+    common.drop_file(path)
+    if none:
+        raise Failure("with shared translations, these have a vCPU: %r" % list(none))
+    log = path + ".log"
+    machines.run_witness([*command, *VCPUS], ["-d", "exec,nochain"], log).communicate(
+        timeout=common.PATIENCE)
+    logged = by_vcpu(machines.order_of_log(log))
+    common.drop_file(log)
+    if sorted(logged) != [0, 1, 2, 3]:
+        raise Failure("the log has the vCPUs %r" % sorted(logged))
+    want = {vcpu: pcs for vcpu, pcs in logged.items() if vcpu & 1}
+    if chosen != want:
+        raise Failure("recorded are %r, in the log %r instructions of each vCPU"
+                      % tuple({v: len(p) for v, p in x.items()} for x in (chosen, logged)))
+    shared = set(logged[0]) & set(logged[1])
+    if len(shared) < 20:
+        raise Failure("the vCPUs share %d instructions" % len(shared))
+    return "%d instructions of 2 vCPUs, %d of the code are run by others, too" % (
+        sum(map(len, chosen.values())), len(shared))
+
+
+RUN = {"library": library}
