@@ -36,8 +36,8 @@ for other in program.ctr slices.ctr; do
         fail "$(cat stderr)"
 done
 is_usage tracesym --by=foo --functions t.ctr
-is_usage tracesym --by=task --calls --format chrome t.ctr
-run 0 "$sym" -q --calls --format chrome t.ctr
+is_usage tracesym --by=irq --calls --format chrome t.ctr
+run 0 "$sym" -q --calls --by=cpu --format chrome t.ctr
 python3 - stdout <<'END' || fail "chrome: $(cat stdout)"
 import json, sys
 events = json.load(open(sys.argv[1]))["traceEvents"]
@@ -62,6 +62,35 @@ calls = {n["function"]: n["inclusive"] for n in nodes.values() if n["function"] 
 assert calls == {"SVC": 4}, calls
 END
 done
+# The same as tracks: frames of a task are nested, and last as long as the task ran in them.
+for options in "" -j1 -j3; do
+    # shellcheck disable=SC2086
+    run 0 "$sym" -q --calls --format chrome $options tasks.ctr
+    python3 - stdout <<'END' || fail "chrome $options: $(cat stdout)"
+import json, sys
+events = json.load(open(sys.argv[1]))["traceEvents"]
+names = {e["tid"]: e["args"]["name"] for e in events if e["name"] == "thread_name"}
+frames = {}
+for e in (e for e in events if e["ph"] == "X"):
+    at = round(e["ts"] * 1000)
+    frames.setdefault(names[e["tid"]], []).append(
+        (at, at + round(e["dur"] * 1000), e["name"], e["args"]["from"], e["args"]["to"]))
+code = "0x40100000"
+want = {"idle cpu0": [(0, 4, code, 0, 16)], "idle cpu1": [(0, 2, code, 0, 7)],
+        "sh-5": [(0, 5, code, 2, 7)],
+        "init-1": [(0, 9, code, 3, 16), (3, 7, "SVC", 6, 13), (3, 7, code, 6, 13)],
+        "work?er-7": [(0, 3, code, 9, 16), (2, 3, "IRQ 27 (virtual timer)", 11, 12),
+                      (2, 3, code, 11, 12)]}
+assert {k: sorted(v, key=lambda x: (x[0], -x[1], x[2] == code)) for k, v in frames.items()} == want, frames
+END
+done
+run 0 "$sym" -q --trace-calls '0x*' --json tasks.ctr
+python3 - stdout <<'END' || fail "--trace-calls: $(cat stdout)"
+import json, sys
+calls = [(c["ordinal"], c["task"]["comm"], c["depth"], c["instructions"])
+         for c in map(json.loads, open(sys.argv[1]))]
+assert calls == [(6, "init", 2, 4), (11, "work?er", 2, 1)], calls
+END
 run 0 "$sym" -q --functions --by=irq tasks.ctr
 grep -q '^SVC:$' stdout && grep -q '^ *4  .* in this exception$' stdout || fail "$(cat stdout)"
 # Two numbers with one name are one, as in --info.

@@ -461,7 +461,19 @@ def tasks(tools, target, trace):
         callers = {nodes[n["parent"]]["function"] for n in nodes.values() if n["function"] == function}
         if callers != {caller}:
             raise Failure("%s is called by %r" % (function, callers))
-    return "%d tasks" % len(seen)
+    return "%d tasks, %s" % (len(seen), sleeps(tools, target, trace, len(seen)))
+
+
+def sleeps(tools, target, trace, most):
+    """Each call of schedule returns where it was called, on whatever vCPU the task goes on;
+    but for tasks that sleep at the end."""
+    done = subprocess.run([tools.program("tracesym"), "--trace-calls", "schedule", "--json",
+                           "--kallsyms", linux.kernel(tools, target), trace],
+                          capture_output=True, text=True, check=True)
+    ended = [c["returned"] for c in map(json.loads, done.stdout.splitlines())]
+    if len(ended) < 500 or ended.count(False) > most:
+        raise Failure("%d calls of schedule, %d do not return" % (len(ended), ended.count(False)))
+    return "%d calls of schedule, %d of them at the end" % (len(ended), ended.count(False))
 
 
 def names_of_vcpus(tools, trace):

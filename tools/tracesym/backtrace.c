@@ -19,13 +19,8 @@
 
 #define STOP_NOMEM 1
 
-/* An instruction: of a process that was forked, the older frames are of its parent. */
-struct instant {
-    uint32_t thread; /* index in the trace */
-    uint64_t ordinal;
-};
-
-/* A frame, the innermost last. */
+/* A frame, the innermost last.  Of a process that was forked, the older ones are of its
+ * parent; of a machine's task, they are of the vCPUs that ran it. */
 struct frame_at {
     uint32_t function;
     struct instant from;   /* the function's first instruction */
@@ -143,39 +138,17 @@ static uint8_t *copy_regs(struct backtracer *b, const uint8_t *values)
     return copy;
 }
 
-/* An instruction whose state is wanted. */
-struct wanted {
-    struct instant at;
-    struct frame_at *frame;
-    bool now; /* else it is the frame's begin */
-};
-
-struct want_list {
-    struct backtracer *b;
-    struct wanted *v; /* of one thread first */
-    uint64_t *ordinals;
-    size_t n;
-};
-
-static int by_place(const void *a, const void *b)
+/* flag: where the frame is now, else at its begin */
+static int on_state(void *arg, const struct instant_wanted *w,
+                    const struct ctr_state_point *s)
 {
-    const struct instant *x = &((const struct wanted *)a)->at;
-    const struct instant *y = &((const struct wanted *)b)->at;
+    struct backtracer *b = arg;
+    struct frame_at *f = w->to;
 
-    return x->thread != y->thread ? (x->thread > y->thread) - (x->thread < y->thread)
-                                  : (x->ordinal > y->ordinal) - (x->ordinal < y->ordinal);
-}
-
-static int on_state(void *arg, size_t i, const struct ctr_state_point *s)
-{
-    struct want_list *w = arg;
-    struct backtracer *b = w->b;
-    struct frame_at *f = w->v[i].frame;
-
-    if (w->v[i].now && !f->unseen) {
+    if (w->flag && !f->unseen) {
         f->pc = s->pc;
         f->regs = copy_regs(b, s->values);
-    } else if (!w->v[i].now) {
+    } else if (!w->flag) {
         f->entry_pc = s->pc;
         f->entry_ns = s->time_ns;
         f->entry = f->midway ? NULL : copy_regs(b, s->values);
@@ -193,47 +166,29 @@ static int on_last_pc(void *arg, size_t i, const struct ctr_state_point *s)
     return 0;
 }
 
-/* Reads the states of a list, a thread at a time. */
-static int read_list(struct want_list *w)
-{
-    size_t left = w->n, n;
-    int ret = 0;
-
-    qsort(w->v, w->n, sizeof(*w->v), by_place);
-    for (; !ret && left; left -= n) {
-        for (n = 0; n < left && w->v[n].at.thread == w->v[0].at.thread; n++) {
-            w->ordinals[n] = w->v[n].at.ordinal;
-        }
-        ret = ctr_states(w->b->tr, w->v[0].at.thread, w->ordinals, n, on_state, w,
-                         &w->b->diag);
-        w->v += n;
-    }
-    return ret;
-}
-
 /* The states at the begin of each frame's function and where it is now. */
 static int read_states(struct backtracer *b)
 {
-    struct wanted *v = calloc(2 * (size_t)b->n + 1, sizeof(*v));
-    uint64_t *ordinals = calloc(2 * (size_t)b->n + 1, sizeof(*ordinals));
-    struct want_list w = {b, v, ordinals, 2 * (size_t)b->n};
+    struct instant_wanted *v = calloc(2 * (size_t)b->n + 1, sizeof(*v));
     struct frame_at *last = b->n ? &b->v[b->n - 1] : NULL;
-    int ret = v && ordinals ? 0 : STOP_NOMEM;
+    int ret = STOP_NOMEM;
 
-    for (uint32_t i = 0; !ret && i < b->n; i++) {
-        v[2 * i] = (struct wanted){b->v[i].from, &b->v[i], false};
-        v[2 * i + 1] = (struct wanted){b->v[i].now, &b->v[i], true};
+    for (uint32_t i = 0; v && i < b->n; i++) {
+        v[2 * i] = (struct instant_wanted){b->v[i].from, &b->v[i], false};
+        v[2 * i + 1] = (struct instant_wanted){b->v[i].now, &b->v[i], true};
     }
-    ret = ret ? ret : read_list(&w);
+    if (v) {
+        ret =
+            instants_read(b->tr, v, 2 * (size_t)b->n, on_state, b, STOP_NOMEM, &b->diag);
+    }
+    free(v);
     if (!ret && last && !last->pc &&
         last->now.ordinal > ctr_trace_thread(b->tr, last->now.thread)->first) {
         /* at the thread's end: the place is that of its last instruction */
-        ordinals[0] = last->now.ordinal - 1;
-        ret =
-            ctr_states(b->tr, last->now.thread, ordinals, 1, on_last_pc, last, &b->diag);
+        const uint64_t before = last->now.ordinal - 1;
+
+        ret = ctr_states(b->tr, last->now.thread, &before, 1, on_last_pc, last, &b->diag);
     }
-    free(ordinals);
-    free(v);
     return ret;
 }
 

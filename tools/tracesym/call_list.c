@@ -29,7 +29,7 @@ struct collector {
     unsigned nr_patterns;
     uint8_t *chosen; /* by function: 0 not known yet, else enum call_match + 1 */
     size_t nr_chosen;
-    struct waiting *waiting; /* by thread */
+    struct waiting *waiting; /* by thread or task */
     size_t nr_waiting;
     bool no_memory;
 };
@@ -100,21 +100,29 @@ static enum call_match chosen(struct collector *c, const struct calltree *t,
     return *known - 1;
 }
 
+/* The number of the stack that a frame is on. */
+static uint32_t stack_of(const struct call_span *s)
+{
+    return s->task ? s->task->number : s->thread;
+}
+
 /* A span that begins where another one of the same depth ended: that function jumped to
  * this one, which returns to its caller.  If this one is listed, a stub before it is not.
  * Returns whether there is such a stub. */
 static bool extend(struct collector *c, const struct call_span *s, bool listed)
 {
-    const struct waiting *w = &c->waiting[s->thread];
+    const struct waiting *w = &c->waiting[stack_of(s)];
     bool stub = false;
 
-    if (s->uncalled && s->opened == s->from) {
+    if (s->uncalled && s->opened == s->from && s->opened_thread == s->from_thread) {
         return false;
     }
     for (unsigned i = 0; i < MAX_WAITING; i++) {
         struct call *before = w->call[i] ? &c->list->v[w->call[i] - 1] : NULL;
-        if (before && before->depth == s->depth && before->to == s->from) {
-            before->to = s->to;
+        if (before && before->depth == s->depth && before->to.ordinal == s->from &&
+            before->to.thread == s->from_thread) {
+            before->to = (struct instant){s->thread, s->to};
+            before->insns += s->insns;
             before->open = s->open;
             before->paused |= s->paused;
             before->gone |= listed && before->stub;
@@ -132,7 +140,7 @@ static int on_span(void *arg, const struct calltree *t, const struct call_span *
     enum call_match how;
     bool stub;
 
-    if (!array_reserve_zeroed(&c->waiting, &c->nr_waiting, s->thread + (size_t)1,
+    if (!array_reserve_zeroed(&c->waiting, &c->nr_waiting, stack_of(s) + (size_t)1,
                               sizeof(*c->waiting))) {
         c->no_memory = true;
         return 1;
@@ -146,18 +154,22 @@ static int on_span(void *arg, const struct calltree *t, const struct call_span *
         c->no_memory = true;
         return 1;
     }
-    l->v[l->n++] = (struct call){.thread = s->thread,
-                                 .function = s->function,
+    l->v[l->n++] = (struct call){.function = s->function,
                                  .depth = s->depth,
-                                 .from = s->from,
-                                 .opened = s->opened,
+                                 .from = {s->from_thread, s->from},
+                                 .opened = {s->opened_thread, s->opened},
+                                 .to = {s->thread, s->to},
+                                 .insns = s->insns,
                                  .uncalled = s->uncalled,
                                  .open = s->open,
                                  .paused = s->paused,
                                  .stub = call_is_stub(&t->functions[s->function]),
-                                 .to = s->to,
-                                 .from_ns = s->from_ns};
-    w = &c->waiting[s->thread];
+                                 .from_ns = s->from_ns,
+                                 .in_task = s->task != NULL};
+    if (s->task) {
+        l->v[l->n - 1].task = *s->task;
+    }
+    w = &c->waiting[stack_of(s)];
     w->call[w->next++ % MAX_WAITING] = l->n;
     return 0;
 }
@@ -181,11 +193,12 @@ static int by_time(const void *a, const void *b)
     if (x->from_ns != y->from_ns) {
         return x->from_ns < y->from_ns ? -1 : 1;
     }
-    if (x->thread != y->thread) {
-        return x->thread < y->thread ? -1 : 1;
+    if (x->from.thread != y->from.thread) {
+        return x->from.thread < y->from.thread ? -1 : 1;
     }
-    return x->from != y->from ? (x->from < y->from ? -1 : 1)
-                              : (x->depth > y->depth) - (x->depth < y->depth);
+    return x->from.ordinal != y->from.ordinal
+               ? (x->from.ordinal < y->from.ordinal ? -1 : 1)
+               : (x->depth > y->depth) - (x->depth < y->depth);
 }
 
 unsigned call_list_unmatched(const struct calltree *t, const char *path,

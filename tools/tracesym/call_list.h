@@ -4,17 +4,22 @@
 #define TRACESYM_CALL_LIST_H
 
 #include "calltree.h"
+#include "instants.h"
 
+/* Of a task of a machine, the vCPUs that ran it at its begin and end may be different. */
 struct call {
-    uint32_t thread;   /* index in the trace */
-    uint32_t function; /* in tree->functions */
-    uint32_t depth;    /* 0: called by the thread's root */
-    uint64_t from;     /* ordinal of its first instruction */
-    uint64_t opened; /* of the instruction after the one that called it, by way of a stub
-                          or not */
-    uint64_t to;     /* of the instruction after its last, or after that of the function
-                          that it jumped to as its last act */
+    uint32_t function;   /* in tree->functions */
+    uint32_t depth;      /* 0: called by the root of the thread or task */
+    struct instant from; /* its first instruction */
+    struct instant
+        opened;        /* the instruction after the one that called it, by way of a stub
+                              or not */
+    struct instant to; /* the instruction after its last, or after that of the function
+                              that it jumped to as its last act */
+    uint64_t insns;    /* of the thread or the task, in between */
     uint64_t from_ns;
+    bool in_task;
+    struct call_task task;       /* if in_task */
     bool uncalled, open, paused; /* as of struct call_span */
     bool gone;                   /* private */
     bool stub; /* a stub of the PLT, of a function that has another name */

@@ -135,25 +135,38 @@ struct calltree {
     struct cost older_total;
 };
 
-/* A frame that opened or closed, passed in order within a thread (options.span). */
+/* A task of a machine whose stack is of its own. */
+struct call_task {
+    uint32_t
+        number; /* from 0; of vCPUs that ran in parallel, each has its own for a task */
+    uint32_t pid, tgid; /* 0: what a vCPU does for no task */
+    uint32_t thread; /* index in the trace: the vCPU that ran it first, or in parallel */
+    char name[16];   /* the last one; "": not known */
+};
+
+/* A frame that opened or closed, passed in order within a thread or task (options.span). */
 struct call_span {
-    uint32_t thread; /* index in the trace */
+    uint32_t thread; /* index in the trace; of a task, the vCPU that ran it at the end */
     uint32_t function;
-    uint32_t depth;          /* 0: called by the thread's root */
+    uint32_t depth;          /* 0: called by the root of the thread or task */
     uint64_t from, to;       /* ordinals; to: after its last */
     uint64_t from_ns, to_ns; /* last times known; equal for short ones */
     uint64_t opened;         /* ordinal at which the frame was called: before `from' if it
                                 replaced another function by a jump */
-    /* The threads that `from' and `opened' are ordinals of.  Other ones than `thread' only
-     * for a frame that a process got from its parent by fork, and only with options.open;
-     * options.span sees such a frame as begun with the thread. */
+    /* The threads that `from' and `opened' are ordinals of.  Other ones than `thread' for
+     * a task that another vCPU ran then, and for a frame that a process got from its parent
+     * by fork, and then only with options.open; options.span sees such a frame as begun with
+     * the thread. */
     uint32_t from_thread, opened_thread;
-    bool uncalled; /* the call of it is not in the trace: who called is not known */
-    bool running;  /* the same, and it was running already when the trace began */
-    bool midway;   /* `from' is not the function's first instruction: how it began is not
+    const struct call_task *task; /* whose stack it is on; NULL: the thread's own */
+    uint64_t at;    /* instructions of the task before it; `from' of a thread */
+    uint64_t insns; /* that the thread, or the task, executed in it */
+    bool uncalled;  /* the call of it is not in the trace: who called is not known */
+    bool running;   /* the same, and it was running already when the trace began */
+    bool midway;    /* `from' is not the function's first instruction: how it began is not
                       in the trace, or it resumed there */
-    bool open;     /* it did not end before the selected part, or the trace, does */
-    bool paused;   /* recording was off for a while in it */
+    bool open;      /* it did not end before the selected part, or the trace, does */
+    bool paused;    /* recording was off for a while in it */
 };
 
 struct calltree_options {
@@ -163,7 +176,8 @@ struct calltree_options {
     bool edges;
     bool lines;
     bool separate_threads; /* else all threads of a process have one tree under one root:
-                              threads[] then has one entry per process */
+                              threads[] then has one entry per process; and vCPUs have
+                              stacks, not tasks */
     bool
         by_task; /* each task of a machine has a tree of its own, where CONTEXT events have
                      ids; else all have one */
@@ -186,6 +200,11 @@ struct calltree_options {
 int calltree_make(struct calltree **out, struct ctr_trace *tr, const char *path,
                   const struct places *places, const struct calltree_options *opt);
 void calltree_free(struct calltree *t);
+
+#define CALL_TASK_TEXT 48 /* bytes */
+/* calltree_result.c: "bash-1977", "task 1977" without a name, "idle cpu0". */
+const char *call_task_text(const struct ctr_trace *tr, const struct call_task *k,
+                           char text[CALL_TASK_TEXT]);
 
 /* calltree_result.c: for those that make a tree of self costs. */
 void cost_add(struct cost *to, const struct cost *c);

@@ -35,10 +35,10 @@ static int emit_name(struct digest *d, enum ev_type type, const struct ctr_str *
     return digest_emit(d, &e, NULL, &name, sizeof(name));
 }
 
-static int emit_task(struct digest *d, enum ev_type type, uint32_t pid,
+static int emit_task(struct digest *d, enum ev_type type, uint32_t pid, uint32_t tgid,
                      const struct ctr_str *comm)
 {
-    struct ev e = {.type = type, .number = pid};
+    struct ev e = {.type = type, .number = pid, .pc = tgid};
     struct ev_name name;
 
     copy_name(&name, comm->p, comm->n);
@@ -49,8 +49,9 @@ int digest_task(struct digest *d)
 {
     struct ctr_task task;
 
-    return ctr_job_task(d->job, &task) == 1 ? emit_task(d, EV_RUNS, task.pid, &task.comm)
-                                            : 0;
+    return ctr_job_task(d->job, &task) == 1
+               ? emit_task(d, EV_RUNS, task.pid, task.tgid, &task.comm)
+               : 0;
 }
 
 static int on_signal(struct digest *d, const struct ctr_signal *s)
@@ -153,13 +154,13 @@ int digest_os(struct digest *d, struct ctr_job *job, const struct ctr_os_event *
         if (ctr_parse_context(e, &context)) {
             return 0;
         }
-        ret = emit_task(d, EV_TASK, (uint32_t)context.id, &(struct ctr_str){"", 0});
+        ret = emit_task(d, EV_TASK, (uint32_t)context.id, 0, &(struct ctr_str){"", 0});
         break;
     case CTR_EVENT_TASK:
         if (ctr_parse_task(e, &task)) {
             return 0;
         }
-        ret = emit_task(d, EV_TASK, task.pid, &task.comm);
+        ret = emit_task(d, EV_TASK, task.pid, task.tgid, &task.comm);
         break;
     case CTR_EVENT_GATE:
     case CTR_EVENT_SELECT:

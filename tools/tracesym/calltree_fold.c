@@ -91,6 +91,8 @@ static int merge(struct fold *f, struct thread_state *t, const struct ev *e,
                                                   .from = from->from,
                                                   .from_ns = from->from_ns,
                                                   .opened = from->opened,
+                                                  .at = from->from + t->clock,
+                                                  .gaps = *fold_gaps(f, t),
                                                   .from_thread = thread,
                                                   .opened_thread = thread};
         t->credit++;
@@ -144,6 +146,7 @@ static int begin(struct fold *f, struct thread_state *t, const struct ctr_thread
         struct frame fr = from->v[i];
         ret = fold_push(f, t, fr.fn, fr.ret, fr.site, false);
         fr.node = t->stack.v[t->stack.n - 1].node;
+        fr.gaps = 0; /* the parent's are not this thread's */
         t->stack.v[t->stack.n - 1] = fr;
     }
     for (struct fork_stack **at = &f->forks; from && *at; at = &(*at)->next) {
@@ -312,7 +315,7 @@ static int on_event(struct fold *f, struct thread_state *t, const struct ev *e,
         return on_sigreturn(f, t, e);
     case EV_GAP:
         t->last = (struct ev){.leave = LEAVE_LAND, .cond = true};
-        t->gap = t->ordinal;
+        ++*fold_gaps(f, t);
         return 0;
     case EV_RUNS:
         if (t->placed) {
@@ -321,7 +324,7 @@ static int on_event(struct fold *f, struct thread_state *t, const struct ev *e,
         /* fallthrough */
     case EV_TASK:
         t->placed = true;
-        ret = fold_switch(f, t, e->number, more);
+        ret = fold_switch(f, t, e, more);
         break;
     case EV_EXEC:
         ret = fold_pop_to(f, t, 1);
@@ -392,6 +395,9 @@ int fold_records(struct fold *f, const struct ctr_thread *thread, const uint8_t 
         if (e->type == EV_SPAN) {
             struct ev_span s = *(const struct ev_span *)(const void *)nodes;
             s.depth += t->stack.n - 1;
+            s.from_thread = s.opened_thread = thread->index;
+            s.at = s.from + t->clock;
+            s.insns = s.to - s.from;
             ret = fold_span(f, t, s.fn, &s);
             data = (const uint8_t *)nodes + sizeof(s);
             continue;
@@ -425,6 +431,9 @@ static int report_open(struct fold *f, uint32_t thread)
                                  .to_ns = t->time_ns,
                                  .from_thread = fr->from_thread,
                                  .opened_thread = fr->opened_thread,
+                                 .task = f->task_kind ? &f->tasks[t->task].is : NULL,
+                                 .at = fr->at,
+                                 .insns = t->ordinal + t->clock - fr->at,
                                  .uncalled = fr->uncalled,
                                  .running = fr->running,
                                  .midway = fr->midway};
@@ -448,5 +457,5 @@ int fold_finish(struct fold *f)
             ret = ret ? ret : fold_pop_to(f, &f->threads[i], 1);
         }
     }
-    return ret;
+    return ret ? ret : fold_tasks_finish(f);
 }

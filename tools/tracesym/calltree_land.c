@@ -5,6 +5,8 @@
  *
  *   a return address on the stack: the frames above are left, or parked if they may
  *     resume
+ *   anything else, of a function that called itself: it put the address there instead of
+ *     the one that the call did, and jumps by a return (x86 retpolines)
  *   the place after a setjmp in a frame of the stack: longjmp
  *   the start of a function: a tail call
  *   a return address on a parked stack: a switch of coroutines
@@ -116,6 +118,8 @@ static int resume(struct fold *f, struct thread_state *t, const struct ev *e, bo
         *fr = s.v[i];
         fr->from = t->ordinal;
         fr->from_ns = t->time_ns;
+        fr->at = t->ordinal + t->clock;
+        fr->gaps = *fold_gaps(f, t);
         fr->from_thread = (uint32_t)(t - f->threads);
         fr->midway = true;
         t->signals += fr->fn->kind == FN_SIGNAL;
@@ -156,6 +160,11 @@ int fold_land(struct fold *f, struct thread_state *t, enum leave leave,
         if (at) {
             return pop_frames(f, t, e, at);
         }
+    }
+    if (leave == LEAVE_RETURN && t->stack.n > 2 && top(t)->fn == top(t)[-1].fn) {
+        ret = fold_pop_to(f, t, t->stack.n - 1);
+        fn = e->entry ? e->entry : code_enter(f->code, e->range, e->vaddr);
+        return !fn ? -CTR_E_NOMEM : ret ? ret : fold_replace(f, t, fn, true);
     }
     if (t->young && leave == LEAVE_RETURN) {
         /* The switch to a new task returns to where that begins. */

@@ -69,15 +69,7 @@ static char *name_of(const struct fold *f, const struct fn *fn)
                          t ? t->tid : 0);
             }
         } else if (info.machine && f->opt->by_task && f->task_kind) {
-            const struct task *k = &f->tasks[fn->number];
-            t = ctr_trace_thread(f->tree->trace, k->thread);
-            if (k->id && k->name[0]) {
-                snprintf(text, sizeof(text), "%s-%u", k->name, k->id);
-            } else if (k->id) {
-                snprintf(text, sizeof(text), "task %u", k->id);
-            } else {
-                snprintf(text, sizeof(text), "idle cpu%d", t ? t->tid - t->pid : 0);
-            }
+            call_task_text(f->tree->trace, &f->tasks[fn->number].is, text);
         } else if (info.machine) {
             return strdup("machine");
         } else {

@@ -222,8 +222,8 @@ enum ev_type {
     EV_SIGRETURN,
     EV_EXEC,
     EV_NAME,
-    EV_GAP,    /* recording was switched on or off */
-    EV_TASK,   /* the kernel switches to task `number', whose name follows */
+    EV_GAP,  /* recording was switched on or off */
+    EV_TASK, /* the kernel switches to task `number' of process `pc', whose name follows */
     EV_RUNS,   /* as EV_TASK: it runs already when the piece begins */
     EV_FORK,   /* a system call begins that may make a process */
     EV_FORKED, /* it made one: number is its thread */
@@ -275,6 +275,9 @@ struct ev_span {
     uint64_t from, to, from_ns, to_ns, opened;
     uint32_t depth; /* above the stack's depth */
     bool uncalled, running, midway, open, paused;
+    /* the fold's */
+    uint32_t from_thread, opened_thread;
+    uint64_t at, insns;
 };
 
 struct ev_name {
@@ -321,7 +324,9 @@ struct frame {
     uint64_t setjmp_pc; /* return address of the setjmp that it called last; 0: none */
     uint64_t site;      /* address of the call */
     uint64_t from, from_ns, opened;
+    uint64_t at; /* when `from' was, by the clock of its thread or task */
     uint32_t from_thread, opened_thread; /* of these ordinals: as of struct call_span */
+    uint32_t gaps;                       /* that there were before it */
     struct fn *fn;
     uint32_t node;
     bool twice;
@@ -365,18 +370,20 @@ struct thread_state {
     uint64_t credit;  /* frames that unsuccessful searches may check */
     uint64_t ordinal, time_ns;
     uint64_t first, first_ns; /* the same when it began */
-    uint64_t gap;             /* the ordinal when recording was last switched on or off */
+    uint64_t clock; /* what to add to an ordinal for the time of its task: how much
+                                 that has executed; 0 without tasks */
+    uint32_t gaps;  /* how often recording was switched on or off */
     bool begun;
     bool placed; /* its first task is known */
 };
 
 /* The stack of a task that does not run. */
 struct task {
-    uint32_t id;     /* pid; 0: of vCPU `thread', when it is idle */
-    char name[16];   /* the last one; "": not known */
-    uint32_t thread; /* where it was first; with fold.parallel where it is */
-    uint32_t root;   /* the first one with this id */
+    struct call_task is; /* pid 0: of vCPU `thread', when it is idle */
+    uint32_t root;       /* the first one with this pid */
     uint32_t chain;
+    uint32_t last; /* thread that left it last */
+    uint64_t executed;
     uint32_t signals;
     struct stack stack;
     struct park *parked;
@@ -418,6 +425,7 @@ struct fold {
     struct task *tasks;
     uint32_t nr_tasks, cap_tasks;
     uint32_t *task_buckets;
+    uint32_t gaps; /* of all vCPUs: a task may be away meanwhile */
     uint64_t held; /* frames that memory is allocated for, in all stacks */
     bool ended;    /* only frames that are still open are left */
     int result;    /* returned by span */
@@ -447,11 +455,13 @@ void fold_forget(struct thread_state *t);
 /* Puts a root on an empty stack: of the process, the thread or the task. */
 int fold_root(struct fold *f, struct thread_state *t);
 /* calltree_task.c: the events that say which task runs, 0 if tasks have no stacks of their
- * own; a thread begins; it switches to a task. */
+ * own; a thread begins; it switches to a task (EV_TASK, EV_RUNS). */
 void fold_tasks_init(struct fold *f, const struct ctr_trace *tr);
 int fold_first_task(struct fold *f, struct thread_state *t);
-int fold_switch(struct fold *f, struct thread_state *t, uint32_t id,
+int fold_switch(struct fold *f, struct thread_state *t, const struct ev *e,
                 const struct ev_name *name);
+/* Closes all open frames of tasks that do not run. */
+int fold_tasks_finish(struct fold *f);
 void fold_tasks_fini(struct fold *f);
 /* calltree_budget.c: a task's stack begins, or ends, to be stored. */
 void fold_hold(struct fold *f, const struct task *k, bool stored);
@@ -460,6 +470,11 @@ void fold_hold(struct fold *f, const struct task *k, bool stored);
 void fold_budget(struct fold *f, struct thread_state *t);
 void fold_drop_fork(struct fold *f, struct fork_stack **at);
 void fold_see_depth(struct fold *f, uint32_t depth);
+/* How often recording was switched on or off where this thread, or its task, may have run. */
+static inline uint32_t *fold_gaps(struct fold *f, struct thread_state *t)
+{
+    return f->task_kind ? &f->gaps : &t->gaps;
+}
 int fold_span(struct fold *f, const struct thread_state *t, struct fn *fn,
               const struct ev_span *s);
 uint32_t fold_child(struct fold *f, uint32_t parent, struct fn *fn, uint64_t site);

@@ -5,7 +5,23 @@
  */
 #include "calltree.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+
+const char *call_task_text(const struct ctr_trace *tr, const struct call_task *k,
+                           char text[CALL_TASK_TEXT])
+{
+    const struct ctr_thread *t = ctr_trace_thread(tr, k->thread);
+
+    if (k->pid && k->name[0]) {
+        snprintf(text, CALL_TASK_TEXT, "%s-%u", k->name, k->pid);
+    } else if (k->pid) {
+        snprintf(text, CALL_TASK_TEXT, "task %u", k->pid);
+    } else {
+        snprintf(text, CALL_TASK_TEXT, "idle cpu%d", t ? t->tid - t->pid : 0);
+    }
+    return text;
+}
 
 void cost_add(struct cost *to, const struct cost *c)
 {

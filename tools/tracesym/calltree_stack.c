@@ -181,11 +181,14 @@ int fold_span(struct fold *f, const struct thread_state *t, struct fn *fn,
                              .running = s->running,
                              .midway = s->midway,
                              .open = s->open,
-                             .paused = s->paused};
+                             .paused = s->paused,
+                             .from_thread = s->from_thread,
+                             .opened_thread = s->opened_thread,
+                             .task = f->task_kind ? &f->tasks[t->task].is : NULL,
+                             .at = s->at,
+                             .insns = s->insns};
 
-    span.from_thread = span.opened_thread = span.thread;
-
-    if (s->to - s->from < f->opt->span_min || !fold_number(f, fn)) {
+    if (s->insns < f->opt->span_min || !fold_number(f, fn)) {
         return 0;
     }
     span.function = fn->index;
@@ -199,13 +202,21 @@ static int close_frame(struct fold *f, struct thread_state *t, uint32_t i)
                         fr->opened, i - 1,    fr->uncalled, fr->running, fr->midway};
     uint32_t thread = (uint32_t)(t - f->threads);
 
-    if (fr->from_thread != thread) {
-        s.from = t->first;
-        s.from_ns = t->first_ns;
-    }
     s.open = f->ended;
-    s.paused = s.from < t->gap;
-    s.opened = fr->opened_thread != thread ? t->first : s.opened;
+    s.paused = fr->gaps != *fold_gaps(f, t);
+    s.at = fr->at;
+    s.from_thread = fr->from_thread;
+    s.opened_thread = fr->opened_thread;
+    if (!f->task_kind && s.from_thread != thread) { /* of the process that forked */
+        s.from = s.at = t->first;
+        s.from_ns = t->first_ns;
+        s.from_thread = thread;
+    }
+    if (!f->task_kind && s.opened_thread != thread) {
+        s.opened = t->first;
+        s.opened_thread = thread;
+    }
+    s.insns = t->ordinal + t->clock - s.at;
     t->signals -= fr->fn->kind == FN_SIGNAL;
     return f->opt->span && i ? fold_span(f, t, fr->fn, &s) : 0;
 }
@@ -263,6 +274,8 @@ int fold_push(struct fold *f, struct thread_state *t, struct fn *fn, uint64_t re
                          .from = t->ordinal,
                          .opened = t->ordinal,
                          .from_ns = t->time_ns,
+                         .at = t->ordinal + t->clock,
+                         .gaps = *fold_gaps(f, t),
                          .from_thread = thread,
                          .opened_thread = thread,
                          .twice = fn->twice};
@@ -324,6 +337,8 @@ int fold_replace(struct fold *f, struct thread_state *t, struct fn *fn, bool ent
     fr->twice |= fn->twice;
     fr->from = t->ordinal;
     fr->from_ns = t->time_ns;
+    fr->at = t->ordinal + t->clock;
+    fr->gaps = *fold_gaps(f, t);
     fr->from_thread = (uint32_t)(t - f->threads);
     fr->midway = !entered;
     if (entered) {

@@ -23,9 +23,7 @@ void fold_tasks_init(struct fold *f, const struct ctr_trace *tr)
 
     ctr_trace_info(tr, &info);
     f->parallel = !(info.events & CTR_HAS_ORDER);
-    /* Spans and open frames are of a thread, and have its ordinals. */
-    if (!info.machine || !info.seekable || opt->span || opt->open ||
-        opt->separate_threads) {
+    if (!info.machine || !info.seekable || opt->separate_threads) {
         return;
     }
     if (info.events & CTR_HAS_TASK) {
@@ -47,10 +45,10 @@ static uint32_t task_of(struct fold *f, uint32_t id, uint32_t thread)
     head = &f->task_buckets[(id ? id : thread) % BUCKETS];
     for (n = *head; n; n = f->tasks[n - 1].chain) {
         const struct task *k = &f->tasks[n - 1];
-        if (k->id == id && ((id && !f->parallel) || k->thread == thread)) {
+        if (k->is.pid == id && ((id && !f->parallel) || k->is.thread == thread)) {
             return n - 1;
         }
-        root = k->id == id && id ? k->root : root;
+        root = k->is.pid == id && id ? k->root : root;
     }
     if (id && f->nr_tasks >= MAX_TASKS) {
         return task_of(f, 0, thread);
@@ -59,7 +57,9 @@ static uint32_t task_of(struct fold *f, uint32_t id, uint32_t thread)
         return SYM_NONE;
     }
     f->tasks[f->nr_tasks] =
-        (struct task){.id = id, .thread = thread, .chain = *head, .root = root};
+        (struct task){.is = {.number = f->nr_tasks, .pid = id, .thread = thread},
+                      .chain = *head,
+                      .root = root};
     f->tree->nr_tasks += id && root == f->nr_tasks;
     *head = ++f->nr_tasks;
     return f->nr_tasks - 1;
@@ -92,6 +92,8 @@ static int switch_to(struct fold *f, struct thread_state *t, uint32_t to)
     from->stack = t->stack;
     from->parked = t->parked;
     from->signals = t->signals;
+    from->last = (uint32_t)(t - f->threads);
+    from->executed = t->ordinal + t->clock;
     shrink(&from->stack);
     fold_hold(f, from, true);
     fold_hold(f, k, false);
@@ -100,6 +102,7 @@ static int switch_to(struct fold *f, struct thread_state *t, uint32_t to)
     t->signals = k->signals;
     k->stack = (struct stack){NULL, 0, 0};
     k->parked = NULL;
+    t->clock = k->executed - t->ordinal;
     t->task = to;
     t->young = !t->stack.n;
     return t->stack.n ? 0 : fold_root(f, t);
@@ -121,23 +124,44 @@ static int take_from(struct fold *f, const struct thread_state *t, uint32_t task
     return ret;
 }
 
-int fold_switch(struct fold *f, struct thread_state *t, uint32_t id,
+static void set_name(struct call_task *k, const struct ev *e, const struct ev_name *name)
+{
+    k->tgid = (uint32_t)e->pc;
+    snprintf(k->name, sizeof(k->name), "%.15s", name->text);
+}
+
+int fold_switch(struct fold *f, struct thread_state *t, const struct ev *e,
                 const struct ev_name *name)
 {
-    uint32_t to = task_of(f, id, (uint32_t)(t - f->threads));
-    struct task *k;
+    uint32_t to = task_of(f, e->number, (uint32_t)(t - f->threads));
     int ret;
 
     if (to == SYM_NONE) {
         return -CTR_E_NOMEM;
     }
-    k = &f->tasks[f->tasks[to].root];
-    snprintf(k->name, sizeof(k->name), "%.15s", name->text);
+    set_name(&f->tasks[to].is, e, name);
+    set_name(&f->tasks[f->tasks[to].root].is, e, name);
     if (to == t->task) {
         return 0;
     }
     ret = take_from(f, t, to);
     return ret ? ret : switch_to(f, t, to);
+}
+
+int fold_tasks_finish(struct fold *f)
+{
+    int ret = 0;
+
+    for (uint32_t i = 0; !ret && i < f->nr_tasks; i++) {
+        const struct task *k = &f->tasks[i];
+        struct thread_state *t = &f->threads[k->last];
+
+        if (k->stack.n > 1) {
+            ret = switch_to(f, t, i);
+            ret = ret ? ret : fold_pop_to(f, t, 1);
+        }
+    }
+    return ret;
 }
 
 void fold_tasks_fini(struct fold *f)

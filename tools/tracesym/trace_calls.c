@@ -42,7 +42,7 @@ struct tracer {
     struct call_points *points; /* of the batch */
     bool partial;               /* instructions were left out of the recording */
     size_t listed;              /* calls whose caller is selected */
-    struct textbuf out;
+    struct textbuf out, label;
     /* the memory of one moment */
     struct memory_view *memory;
     struct moment memory_at;
@@ -52,87 +52,47 @@ struct tracer {
 
 /* ---------------------------------------------------------------------- states */
 
-/* An instruction whose state is wanted. */
-struct wanted {
-    uint64_t ordinal;
-    struct point *to;
-    bool regs;
-};
-
-struct want_list {
-    struct tracer *t;
-    struct wanted *v;
-    uint64_t *ordinals;
-    size_t n;
-};
-
-static int by_ordinal(const void *a, const void *b)
+static int on_state(void *arg, const struct instant_wanted *w,
+                    const struct ctr_state_point *s)
 {
-    const struct wanted *x = a, *y = b;
-
-    return (x->ordinal > y->ordinal) - (x->ordinal < y->ordinal);
-}
-
-static int on_state(void *arg, size_t i, const struct ctr_state_point *s)
-{
-    struct want_list *w = arg;
-    struct point *p = w->v[i].to;
+    const struct tracer *t = arg;
+    struct point *p = w->to;
 
     p->pc = s->pc;
     p->time_ns = s->time_ns;
-    if (s->values && w->v[i].regs) {
-        p->regs = malloc(w->t->printer.reg_bytes + 1);
+    if (s->values && w->flag) {
+        p->regs = malloc(t->printer.reg_bytes + 1);
         if (!p->regs) {
             return DUMP_STOP_NOMEM;
         }
-        memcpy(p->regs, s->values, w->t->printer.reg_bytes);
+        memcpy(p->regs, s->values, t->printer.reg_bytes);
     }
     return 0;
 }
 
-/* Reads the states of those calls first..first+n-1 that are of one thread. */
-static int read_thread(struct tracer *t, const struct call *calls, size_t n,
-                       uint32_t thread, struct want_list *w)
-{
-    const struct ctr_thread *th = ctr_trace_thread(t->tr, thread);
-
-    w->n = 0;
-    for (size_t i = 0; i < n; i++) {
-        const struct call *c = &calls[i];
-        struct call_points *p = &t->points[i];
-        if (c->thread != thread) {
-            continue;
-        }
-        if (c->opened > th->first && !(c->uncalled && t->partial)) {
-            w->v[w->n++] = (struct wanted){c->opened - 1, &p->before, t->partial};
-        }
-        w->v[w->n++] = (struct wanted){c->from, &p->begin, true};
-        w->v[w->n++] = (struct wanted){c->to, &p->end, true};
-    }
-    qsort(w->v, w->n, sizeof(*w->v), by_ordinal);
-    for (size_t i = 0; i < w->n; i++) {
-        w->ordinals[i] = w->v[i].ordinal;
-    }
-    return ctr_states(t->tr, thread, w->ordinals, w->n, on_state, w, &t->diag);
-}
-
 static int read_states(struct tracer *t, const struct call *calls, size_t n)
 {
-    struct want_list w = {t, calloc(3 * n + 1, sizeof(*w.v)),
-                          calloc(3 * n + 1, sizeof(*w.ordinals)), 0};
-    int ret = w.v && w.ordinals ? 0 : DUMP_STOP_NOMEM;
+    struct instant_wanted *v = calloc(3 * n + 1, sizeof(*v)); /* flag: with registers */
+    size_t wanted = 0;
+    int ret = DUMP_STOP_NOMEM;
 
-    for (size_t i = 0; !ret && i < n; i++) {
-        bool first = true;
-        for (size_t k = 0; first && k < i; k++) {
-            first = calls[k].thread != calls[i].thread;
+    for (size_t i = 0; v && i < n; i++) {
+        const struct call *c = &calls[i];
+        const struct instant *o = &c->opened;
+        struct call_points *p = &t->points[i];
+
+        if (o->ordinal > ctr_trace_thread(t->tr, o->thread)->first &&
+            !(c->uncalled && t->partial)) {
+            v[wanted++] = (struct instant_wanted){
+                {o->thread, o->ordinal - 1}, &p->before, t->partial};
         }
-        if (first) {
-            ret = read_thread(t, calls, n, calls[i].thread, &w);
-        }
+        v[wanted++] = (struct instant_wanted){c->from, &p->begin, true};
+        v[wanted++] = (struct instant_wanted){c->to, &p->end, true};
     }
-    free(w.v);
-    free(w.ordinals);
+    if (v) {
+        ret = instants_read(t->tr, v, wanted, on_state, t, DUMP_STOP_NOMEM, &t->diag);
+    }
+    free(v);
     return ret;
 }
 
@@ -169,10 +129,10 @@ static bool put_function(void *arg, struct textbuf *b, uint64_t addr)
 }
 
 /* The state for printing, with the memory of that moment. */
-static struct call_state state_at(struct tracer *t, uint32_t thread, uint64_t ordinal,
+static struct call_state state_at(struct tracer *t, const struct instant *at,
                                   const struct point *p)
 {
-    t->memory_at = (struct moment){thread, ordinal, p->time_ns};
+    t->memory_at = (struct moment){at->thread, at->ordinal, p->time_ns};
     if (t->memory) {
         memory_move(t->memory, &t->memory_at);
     }
@@ -244,12 +204,12 @@ static bool is_whole(const struct ctr_thread *th)
 static enum outcome outcome_of(const struct tracer *t, const struct call *c,
                                const struct call_points *p)
 {
-    const struct ctr_thread *th = ctr_trace_thread(t->tr, c->thread);
+    const struct ctr_thread *th = ctr_trace_thread(t->tr, c->to.thread);
 
     if (returned(t, c, p)) {
         return OUTCOME_RETURNED;
     }
-    if (c->open && c->to < th->first + th->insns) {
+    if (c->open && c->to.ordinal < th->first + th->insns) {
         return OUTCOME_NOT_SELECTED;
     }
     if (t->partial || c->paused || (c->open && !is_whole(th))) {
@@ -261,17 +221,18 @@ static enum outcome outcome_of(const struct tracer *t, const struct call *c,
 static bool find_caller(struct tracer *t, const struct call *c,
                         const struct call_points *p, struct site *out)
 {
+    const struct instant *o = &c->opened;
     struct ctr_chunk chunk;
     struct place place;
     uint64_t until, time_ns;
 
     if (!p->before.pc || !is_direct(t, c, p, &p->before) ||
         (c->uncalled && !returned(t, c, p)) ||
-        ctr_trace_find(t->tr, c->thread, c->opened - 1, &chunk, &t->diag)) {
+        ctr_trace_find(t->tr, o->thread, o->ordinal - 1, &chunk, &t->diag)) {
         return false;
     }
-    time_ns = places_time(t->places, &chunk, c->opened - 1, &until);
-    if (!places_find(t->places, ctr_trace_thread(t->tr, c->thread)->process, time_ns,
+    time_ns = places_time(t->places, &chunk, o->ordinal - 1, &until);
+    if (!places_find(t->places, ctr_trace_thread(t->tr, o->thread)->process, time_ns,
                      chunk.end_ns, p->before.pc, &place)) {
         return false;
     }
@@ -298,7 +259,7 @@ static bool put_arguments(struct tracer *t, const struct call *c,
     if (!p->begin.regs) {
         return textbuf_printf(out, "...");
     }
-    s.now = state_at(t, c->thread, c->from, &p->begin);
+    s.now = state_at(t, &c->from, &p->begin);
     if (f->symbol) {
         variables_begin(&s, &t->printer, f->symbol->addr, p->begin.pc);
     }
@@ -324,7 +285,7 @@ static bool make_text(struct tracer *t, const struct call *c, const struct call_
     out->outcome = outcome_of(t, c, p);
     ok = put_arguments(t, c, p, &out->args);
     if (ok && out->outcome == OUTCOME_RETURNED && p->end.regs) {
-        s = state_at(t, c->thread, c->to, &p->end);
+        s = state_at(t, &c->to, &p->end);
         s.entry_regs = p->begin.regs;
         ok = call_put_result(&out->result, &t->printer, f->module, f->symbol, &s,
                              &out->any_result);
@@ -332,18 +293,31 @@ static bool make_text(struct tracer *t, const struct call *c, const struct call_
     return ok;
 }
 
+/* Who called: the thread, of a machine the vCPU and its task. */
+static bool put_label(struct tracer *t, const struct call *c, bool json)
+{
+    const bool known = c->in_task && (c->task.pid || c->task.name[0]);
+    struct line_task task = {.task = known, /* its address is not shown */
+                             .pid = c->task.pid,
+                             .tgid = c->task.tgid,
+                             .comm_bytes = (uint32_t)strlen(c->task.name)};
+
+    memcpy(task.comm, c->task.name, task.comm_bytes);
+    return thread_label(&t->label, &t->info, json,
+                        ctr_trace_thread(t->tr, c->from.thread),
+                        c->in_task ? &task : NULL);
+}
+
 static bool put_text(struct tracer *t, const struct call *c, const struct call_points *p,
                      const struct call_text *text)
 {
     const struct call_function *f = &t->list.tree->functions[c->function];
-    const struct ctr_thread *th = ctr_trace_thread(t->tr, c->thread);
     struct textbuf *b = &t->out;
-    struct textbuf label = {0};
     struct site site;
-    bool ok = thread_label(&label, &t->info, false, th, NULL) &&
-              textbuf_printf(b, "%10" PRIu64 "%.*s", c->from, (int)label.len, label.data);
+    bool ok =
+        put_label(t, c, false) && textbuf_printf(b, "%10" PRIu64 "%.*s", c->from.ordinal,
+                                                 (int)t->label.len, t->label.data);
 
-    textbuf_fini(&label);
     if (ok && t->dump->times && p->begin.time_ns) {
         ok = textbuf_printf(b, "[%.6f] ", seconds_of(&t->info, p->begin.time_ns));
     }
@@ -356,7 +330,7 @@ static bool put_text(struct tracer *t, const struct call *c, const struct call_p
     } else if (ok && text->any_result) {
         ok = textbuf_printf(b, " = %.*s", (int)text->result.len, text->result.data);
     }
-    ok = ok && textbuf_printf(b, " <%" PRIu64 ">", c->to - c->from);
+    ok = ok && textbuf_printf(b, " <%" PRIu64 ">", c->insns);
     if (ok && find_caller(t, c, p, &site)) {
         ok = textbuf_printf(b, " from") && site_text(b, &site, t->opt->site);
     }
@@ -381,14 +355,15 @@ static bool put_json(struct tracer *t, const struct call *c, const struct call_p
                      const struct call_text *text)
 {
     const struct call_function *f = &t->list.tree->functions[c->function];
-    const struct ctr_thread *th = ctr_trace_thread(t->tr, c->thread);
     struct textbuf *b = &t->out;
     struct site site;
-    bool ok = textbuf_printf(b,
-                             "{\"kind\":\"call\",\"ordinal\":%" PRIu64
-                             ",\"pid\":%d,\"tid\":%d,\"depth\":%" PRIu32 ",\"function\":",
-                             c->from, th->pid, th->tid, c->depth) &&
-              textbuf_json_string(b, f->name, strlen(f->name));
+    bool ok =
+        put_label(t, c, true) &&
+        textbuf_printf(b,
+                       "{\"kind\":\"call\",\"ordinal\":%" PRIu64 "%.*s,\"depth\":%" PRIu32
+                       ",\"function\":",
+                       c->from.ordinal, (int)t->label.len, t->label.data, c->depth) &&
+        textbuf_json_string(b, f->name, strlen(f->name));
 
     if (ok && f->module) {
         ok = textbuf_printf(b, ",\"module\":") &&
@@ -404,7 +379,7 @@ static bool put_json(struct tracer *t, const struct call *c, const struct call_p
              textbuf_json_string(b, text->result.data, text->result.len);
     }
     ok = ok && put_json_outcome(b, text->outcome) &&
-         textbuf_printf(b, ",\"instructions\":%" PRIu64, c->to - c->from);
+         textbuf_printf(b, ",\"instructions\":%" PRIu64, c->insns);
     if (ok && find_caller(t, c, p, &site)) {
         ok = textbuf_printf(b, ",\"caller\":{\"pc\":\"0x%" PRIx64 "\"", p->before.pc) &&
              site_json(b, &site, t->opt->site) && textbuf_printf(b, "}");
@@ -524,6 +499,7 @@ int trace_calls(struct ctr_trace *tr, const struct places *places,
     }
     memory_close(t.memory);
     textbuf_fini(&t.out);
+    textbuf_fini(&t.label);
     free(t.points);
     call_list_free(&t.list);
     return status;

@@ -406,9 +406,8 @@ static int check_derived(const struct command_line *c, struct tool_options *o,
     if (c->profile.graph.icicle && format != GRAPH_SVG) {
         return tool_usage_error(PROG, "--icicle is for the format svg only");
     }
-    if ((c->profile.tree.by_task || c->profile.by_irq) && format == GRAPH_CHROME) {
-        return tool_usage_error(PROG, "--by=%s is not for the format chrome",
-                                c->profile.by_irq ? "irq" : "task");
+    if (c->profile.by_irq && format == GRAPH_CHROME) {
+        return tool_usage_error(PROG, "--by=irq is not for the format chrome");
     }
     if (c->older.path && !strcmp(c->older.path, "-") && !strcmp(c->dump.opt.path, "-")) {
         return tool_usage_error(PROG, "standard input cannot be both traces");
