@@ -197,9 +197,9 @@ static void complete(void)
 static int write_chrome(const struct graph_options *opt)
 {
     static const struct call_span spans[] = {
-        {0, 2, 2, 1100, 1600, 5, 5},
-        {0, 6, 3, 1700, 1705, 5, 5},
-        {0, 1, 1, 10, 7615, 1, 3000},
+        {0, 2, 2, 1100, 1600, 5, 5, .at = 1100, .insns = 500},
+        {0, 6, 3, 1700, 1705, 5, 5, .at = 1700, .insns = 5},
+        {0, 1, 1, 10, 7615, 1, 3000, .at = 10, .insns = 7605},
     };
     struct calltree_options o = {0};
     struct graph_chrome *c;

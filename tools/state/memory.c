@@ -30,6 +30,10 @@ struct line {
 
 struct memory_view {
     struct ctr_trace *tr;
+    bool machine;
+    bool placed; /* of a machine: `space' is that of the moment, its table, ... */
+    bool known;  /* ... if that is known */
+    uint64_t space;
     struct moment at;
     uint32_t process;
     unsigned jobs;
@@ -44,12 +48,14 @@ int memory_open(struct memory_view **out, struct ctr_trace *tr,
 {
     struct memory_view *m = calloc(1, sizeof(*m));
     const struct ctr_thread *t = ctr_trace_thread(tr, at->thread);
+    struct ctr_info info;
     int ret = m && t ? 0 : -CTR_E_NOMEM;
 
     *out = NULL;
     if (!ret) {
+        ctr_trace_info(tr, &info);
         *m = (struct memory_view){
-            .tr = tr, .at = *at, .process = t->process, .jobs = jobs, .cap = 256};
+            .machine = info.machine, .tr = tr, .at = *at, .process = t->process, .jobs = jobs, .cap = 256};
         m->lines = calloc(m->cap, sizeof(*m->lines));
         ret =
             m->lines ? memory_initial_open(&m->initial, tr, places, diag) : -CTR_E_NOMEM;
@@ -73,6 +79,7 @@ static void forget_lines(struct memory_view *m)
 void memory_move(struct memory_view *m, const struct moment *at)
 {
     m->at = *at;
+    m->placed = false;
     m->process = ctr_trace_thread(m->tr, at->thread)->process;
     forget_lines(m);
 }
@@ -260,6 +267,13 @@ static int read_found(struct lookup *l, const struct ctr_found *found)
     return ret;
 }
 
+static int is_space(void *arg, const struct ctr_context *context)
+{
+    const struct memory_view *m = arg;
+
+    return m->known && context->table == m->space;
+}
+
 /* Searches in one direction until all bytes are decided, or nothing more is found. */
 static int search_line(struct lookup *l)
 {
@@ -274,6 +288,8 @@ static int search_line(struct lookup *l)
             .nprocess = 1,
             .addrs = open,
             .naddr = open_ranges(l, open),
+            .context = l->m->machine && !(l->line->addr >> 63) ? is_space : NULL,
+            .arg = l->m,
         };
         if (!filter.naddr) {
             return 0;
@@ -331,6 +347,43 @@ static void read_initial(struct lookup *l)
     }
 }
 
+/* The address space of the instruction at the moment: the filter is shown it. */
+static int see_space(void *arg, const struct ctr_context *context)
+{
+    struct memory_view *m = arg;
+
+    m->known = true;
+    m->space = context->table;
+    return 1;
+}
+
+static int see_nothing(void *arg, struct ctr_job *job, const struct ctr_exec *e)
+{
+    (void)arg;
+    (void)job;
+    (void)e;
+    return 0;
+}
+
+static int find_space(struct memory_view *m, struct ctr_diag *diag)
+{
+    const struct ctr_filter filter = {.kinds = CTR_KIND_EXEC,
+                                      .threads = &m->at.thread,
+                                      .nthread = 1,
+                                      .from = m->at.ordinal,
+                                      .to = m->at.ordinal + 1,
+                                      .context = see_space,
+                                      .arg = m};
+    const struct ctr_replay_opts opts = {.workers = 1, .filter = &filter};
+    const struct ctr_replay_ops ops = {.exec = see_nothing};
+    struct ctr_info info;
+
+    ctr_trace_info(m->tr, &info);
+    m->placed = true;
+    m->known = false;
+    return info.events & CTR_HAS_CTX ? ctr_replay(m->tr, &ops, m, &opts, diag) : 0;
+}
+
 /* Decides the bytes; sets the position of the search. */
 static int decide(struct lookup *l)
 {
@@ -340,7 +393,8 @@ static int decide(struct lookup *l)
 
     l->pos = here;
     l->flags = CTR_SEARCH_BACK;
-    ret = search_line(l);
+    ret = m->machine && !m->placed ? find_space(l->m, l->diag) : 0;
+    ret = ret ? ret : search_line(l);
     ret = ret ? ret : search_parents(l);
     if (!ret && m->at.ordinal > ctr_trace_thread(m->tr, m->at.thread)->first) {
         /* What comes after the instruction before is what comes from the moment on. */

@@ -9,6 +9,10 @@
  *     is here, or is memory that begins as zeros; of a recording of a part, only of a
  *     segment that the program cannot write.
  *
+ * Of a machine these are accesses at virtual addresses: what devices write, and what is
+ * written at another address of the same page, does not count.  Of an address that is not
+ * the kernel's (bit 63) only accesses in the moment's address space do.
+ *
  * Accesses of several threads are in recorded order.  The trace must have values (val)
  * for the first two.  Files only; one thread at a time.
  */

@@ -183,7 +183,7 @@ int memory_initial_fork(struct memory_initial *m, uint32_t process, struct momen
 /* Whether memory may have been changed by what was not recorded. */
 static bool is_part(const struct memory_initial *m)
 {
-    return m->info.selection[0] || m->info.dropped_insns ||
+    return m->info.selection[0] || m->info.dropped_insns || m->info.machine ||
            !(m->info.events & CTR_HAS_MEM);
 }
 
