@@ -271,10 +271,13 @@ def order(tools, target):
     if turns < 200 or slices != list(range(1, len(slices) + 1)):
         raise Failure("%d turns, %d slices" % (turns, len(slices)))
     shared = symbol(tools, target, "shared", main)
-    done = subprocess.run([tools.order, "0x%x-0x%x" % (shared, shared + 4096), trace],
-                          capture_output=True, text=True)
+    followed = ["0x%x-0x%x" % (shared, shared + 4096), trace]
+    done = subprocess.run([tools.order, *followed], capture_output=True, text=True)
     if done.returncode:
         raise Failure(done.stdout.strip())
+    less = subprocess.run([tools.order, "--forget", "1", *followed], capture_output=True, text=True)
+    if less.returncode != 1 or ": loads 0x" not in less.stdout:
+        raise Failure("a missing store is not noticed: " + less.stdout.strip())
     common.drop_file(trace)
     return "%d instructions in %d turns; %s" % (end, turns, done.stdout.strip())
 
