@@ -104,6 +104,15 @@ NOT_RECORDED = {
 # Of what several vCPUs do, where that is not in the machine's own program
 VCPUS_PROGRAM = {"riscv32-softmmu": "riscv-vcpus", "riscv64-softmmu": "riscv-vcpus"}
 LOGGED = {"mips-softmmu", "mipsel-softmmu"}  # the plugin sees no registers of theirs
+# QEMU computes these when they are read.  Any other one that the plugin reports is recorded.
+COMPUTED = {
+    "aarch64-softmmu": {"cntv_cval_el0", "cntv_ctl_el0"},
+    "riscv64-softmmu": {"cycle", "hvip", "htinst", "instret", "mcycle", "minstret", "mip", "pmpaddr0",
+                        "pmpcfg0", "priv", "sie", "sip", "time"},
+    "arm-softmmu": {"cntv_cval", "cntv_ctl", "ttbr0_el1"},
+    "armv7m-softmmu": {"none"},
+    "x86_64-softmmu": {"rip"},
+}
 # Bits that the plugin does not see: the state of an IT block, see states.py
 IGNORED = {"arm-softmmu": states.IGNORED["thumb"]}
 
@@ -309,6 +318,9 @@ def registers(tools, target):
                           capture_output=True, text=True, timeout=common.PATIENCE)
     if done.returncode:
         raise Failure(done.stdout.strip())
+    missing = set(done.stdout.rpartition("not in the trace:")[2].split())
+    if missing != COMPUTED[target]:
+        raise Failure("not in the trace: %r, not %r" % (missing, COMPUTED[target]))
     for path in (trace, log):
         common.drop_file(path)
     return done.stdout.strip()
