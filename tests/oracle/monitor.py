@@ -14,6 +14,7 @@ from switches import Control
 
 class Monitor:
     """QEMU's monitor (QMP), at a socket."""
+    resets = 0  # of the machine, seen so far
 
     def __init__(self, path, process):
         self.socket = socket.socket(socket.AF_UNIX)
@@ -36,6 +37,7 @@ class Monitor:
             if not line:
                 raise Failure("the monitor has ended")
             answer = json.loads(line)
+            self.resets += answer.get("event") == "RESET"
             if "error" in answer:
                 raise Failure(str(answer["error"]))
             if key in answer:
