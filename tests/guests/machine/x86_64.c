@@ -256,6 +256,26 @@ static uint64_t atomics(void)
     return sum + cell + pair[1];
 }
 
+/* Registers of a device (HPET) in blocks with other accesses. */
+static uint64_t device_registers(void)
+{
+    volatile uint32_t *timer = (void *)(WINDOW + 120 * PAGE);
+    volatile uint32_t *cell = (void *)(WINDOW + 121 * PAGE);
+    uint64_t sum = 0;
+
+    map(120, (void *)0xfed00000);
+    map(121, frames[3]);
+    timer[0x10 / 4] = 1;
+    for (unsigned i = 0; i < 40; i++) {
+        cell[0] = timer[0xf0 / 4];
+        timer[0x108 / 4] = cell[0] + i;
+        cell[1] = timer[0x108 / 4];
+        sum += cell[1] - cell[0];
+    }
+    timer[0x10 / 4] = 0;
+    return sum;
+}
+
 /* ---- code without privileges ---- */
 
 static volatile uint64_t user_sum;
@@ -290,6 +310,7 @@ void machine_main(void)
     put_number("aliases", aliases(WINDOW));
     put_number("modified", modified());
     put_number("atomics", atomics());
+    put_number("registers", device_registers());
     for (int i = 0; i < 10; i++) {
         __asm__ volatile("int3\n ud2" ::: "memory");
     }
