@@ -41,6 +41,7 @@ import programs
 import props
 import realprogs
 import randomrun
+import rr
 import scenarios
 import states
 import strace
@@ -253,6 +254,8 @@ OTHERS = [
       for target, names in ram.NAMES.items()],
     *[("machine", [target], names, lambda j: outside.RUN[j.name](j.tools, j.target, j.full))
       for target, names in outside.NAMES.items()],
+    *[("machine", [target], names, lambda j: rr.RUN[j.name](j.tools, j.target))
+      for target, names in rr.NAMES.items()],
     *[("machine", [target], names, lambda j: power.RUN[j.name](j.tools, j.target))
       for target, names in power.NAMES.items()],
     *[("machine", [target], names, lambda j: parallel.RUN[j.name](j.tools, j.target))
