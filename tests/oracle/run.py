@@ -26,6 +26,7 @@ import common
 from common import Failure, Skip, TARGETS
 import bytecheck as byte_witness
 import choices
+import devices
 import firmware
 import isa
 import libraries
@@ -250,6 +251,8 @@ OTHERS = [
       for target, names in firmware.NAMES.items()],
     *[("machine", [target], names, lambda j: physical.RUN[j.name](j.tools, j.target))
       for target, names in physical.NAMES.items()],
+    *[("machine", [target], names, lambda j: devices.RUN[j.name](j.tools, j.target))
+      for target, names in devices.NAMES.items()],
     *[("machine", [target], names, lambda j: ram.RUN[j.name](j.tools, j.target, j.full))
       for target, names in ram.NAMES.items()],
     *[("machine", [target], names, lambda j: outside.RUN[j.name](j.tools, j.target, j.full))
