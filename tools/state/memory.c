@@ -54,8 +54,12 @@ int memory_open(struct memory_view **out, struct ctr_trace *tr,
     *out = NULL;
     if (!ret) {
         ctr_trace_info(tr, &info);
-        *m = (struct memory_view){
-            .machine = info.machine, .tr = tr, .at = *at, .process = t->process, .jobs = jobs, .cap = 256};
+        *m = (struct memory_view){.machine = info.machine,
+                                  .tr = tr,
+                                  .at = *at,
+                                  .process = t->process,
+                                  .jobs = jobs,
+                                  .cap = 256};
         m->lines = calloc(m->cap, sizeof(*m->lines));
         ret =
             m->lines ? memory_initial_open(&m->initial, tr, places, diag) : -CTR_E_NOMEM;

@@ -48,6 +48,12 @@ CannoliWriter cannoli_writer_object(Object *object)
     return before;
 }
 
+/* A page of several regions passes the vCPU's access on to one of them. */
+CannoliWriter cannoli_writer_region(const MemoryRegion *mr)
+{
+    return mr->subpage ? writer : cannoli_writer_object(mr->owner);
+}
+
 static bool is_of_vcpu(const AddressSpace *as)
 {
     CPUState *cpu;
@@ -208,6 +214,15 @@ static bool accessed(const MemoryRegion *mr)
            !mr->subpage;
 }
 
+/* Where a byte of a region is that is not in the address space of all vCPUs. */
+static uint64_t address_in_container(const MemoryRegion *mr, uint64_t offset)
+{
+    for (; mr; mr = mr->container) {
+        offset += mr->addr;
+    }
+    return offset;
+}
+
 static void put_io(const MemoryRegion *mr, uint64_t offset, uint64_t value,
                    unsigned size, uint32_t flags)
 {
@@ -224,7 +239,8 @@ static void put_io(const MemoryRegion *mr, uint64_t offset, uint64_t value,
     }
     cannoli_put32(&p, flags);
     cannoli_put32(&p, size);
-    cannoli_put64(&p, found ? range.addr + (offset - range.offset) : offset);
+    cannoli_put64(&p, found ? range.addr + (offset - range.offset)
+                            : address_in_container(mr, offset));
     cannoli_put64(&p, offset);
     cannoli_put64(&p, value & MAKE_64BIT_MASK(0, size * 8));
     cannoli_put_str(&p, region, region_len);

@@ -26,8 +26,8 @@ void cannoli_bql_leave(void);
 
 /*
  * From here to the end of the scope that one of these is in, what this thread
- * writes to memory is written by this object; by the device that this address
- * space belongs to, if it does; by QEMU.
+ * writes to memory is written by this object; by the device whose region this
+ * is; by the device that this address space belongs to, if it does; by QEMU.
  */
 typedef struct CannoliWriter {
     uint32_t source;
@@ -36,6 +36,7 @@ typedef struct CannoliWriter {
 } CannoliWriter;
 
 CannoliWriter cannoli_writer_object(struct Object *object);
+CannoliWriter cannoli_writer_region(const struct MemoryRegion *mr);
 CannoliWriter cannoli_writer_space(const struct AddressSpace *as);
 CannoliWriter cannoli_writer_host(void);
 void cannoli_writer_restore(CannoliWriter *before);
@@ -45,6 +46,8 @@ void cannoli_writer_restore(CannoliWriter *before);
                    unused)) CannoliWriter cannoli_writer_before = how;
 #define CANNOLI_WRITER_OBJECT(object) \
     CANNOLI_WRITER_SCOPE(cannoli_writer_object(object))
+#define CANNOLI_WRITER_REGION(mr) \
+    CANNOLI_WRITER_SCOPE(cannoli_writer_region(mr))
 #define CANNOLI_WRITER_SPACE(as) CANNOLI_WRITER_SCOPE(cannoli_writer_space(as))
 #define CANNOLI_WRITER_HOST()    CANNOLI_WRITER_SCOPE(cannoli_writer_host())
 
@@ -73,6 +76,7 @@ void cannoli_loaded(void);
 #define cannoli_bql_got()
 #define cannoli_bql_leave()
 #define CANNOLI_WRITER_OBJECT(object)
+#define CANNOLI_WRITER_REGION(mr)
 #define CANNOLI_WRITER_SPACE(as)
 #define CANNOLI_WRITER_HOST()
 #define cannoli_ram_written(mr, offset, size)
