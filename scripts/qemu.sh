@@ -484,6 +484,8 @@ compile() {
         for p in tests/tcg/plugins/libmem.so contrib/plugins/libexeclog.so; do
             cp "$OBJ/$p" "$WORK/plugins/" || die "cannot copy $p"
         done
+        # for those of ours
+        cp "$SRC/include/qemu/qemu-plugin.h" "$WORK/plugins/" || die "cannot copy qemu-plugin.h"
     fi
 }
 
@@ -502,7 +504,7 @@ up_to_date() {
     for t in "${WANTED[@]}"; do
         [ -x "$OUT/$(program_of "$t")" ] && grep -qx "$t $1" "$BUILT" || return 1
     done
-    [ -z "$PLUGINS" ] || [ -e "$WORK/plugins/libexeclog.so" ]
+    [ -z "$PLUGINS" ] || [ -e "$WORK/plugins/qemu-plugin.h" ]
 }
 
 # Builds the targets of one kind: user, system.  System emulators consist of a

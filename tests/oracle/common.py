@@ -76,6 +76,10 @@ class Tools:
         return self.helper("oracle-physical", "physical.c", library=True)
 
     @functools.cached_property
+    def windows(self):
+        return self.helper("oracle-windows", "windows.c", library=True)
+
+    @functools.cached_property
     def coverage(self):
         return self.helper("oracle-coverage", "coverage.c", library=True)
 

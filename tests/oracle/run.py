@@ -25,6 +25,7 @@ import traceback
 import common
 from common import Failure, Skip, TARGETS
 import bytecheck as byte_witness
+import boots
 import choices
 import devices
 import firmware
@@ -263,6 +264,8 @@ OTHERS = [
       for target, names in power.NAMES.items()],
     *[("machine", [target], names, lambda j: parallel.RUN[j.name](j.tools, j.target))
       for target, names in parallel.NAMES.items()],
+    *[("machine", [target], names, lambda j: boots.RUN[j.name](j.tools, j.target, j.full))
+      for target, names in boots.NAMES.items()],
     *[("machine", [target], names, lambda j: libraries.RUN[j.name](j.tools, j.target))
       for target, names in libraries.NAMES.items()],
     *[("machine", [target], names, lambda j: tasks.RUN[j.name](j.tools, j.target, j.full))

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: MIT
+"""A whole boot of Debian's kernel, from its first instruction to the power switch.
+
+boot       its instructions in their order, and the addresses and sizes of what they loaded and
+           stored, as a plugin of ours sees them with one-insn-per-tb: windows.h; in the full run
+"""
+import os
+import shlex
+import subprocess
+
+import common
+import linux
+import machines
+from common import Failure, Skip
+
+NAMES = {target: ["boot"] for target in ("aarch64-softmmu", "x86_64-softmmu", "riscv64-softmmu")}
+
+
+def plugin(tools):
+    """Built here, with the header that QEMU's plugins were built with."""
+    header = os.path.join(tools.plugins, "qemu-plugin.h")
+    if not os.path.exists(header):
+        raise Skip("no " + header)
+    flags = subprocess.run(["pkg-config", "--cflags", "glib-2.0"], capture_output=True, text=True)
+    if flags.returncode:
+        raise Skip("no glib-2.0")
+    out = os.path.join(tools.work, "windows.%d.so" % os.getpid())
+    subprocess.run(["cc", "-O2", "-shared", "-fPIC", "-I" + tools.plugins, *shlex.split(flags.stdout),
+                    "-o", out, os.path.join(common.HERE, "windows_plugin.c")], check=True)
+    return out
+
+
+def lines_of(tools, trace, *options):
+    done = subprocess.run([tools.windows, *options, trace], capture_output=True, text=True)
+    if done.returncode:
+        raise Failure(done.stderr.strip())
+    return done.stdout.splitlines()
+
+
+def boot(tools, target, full):
+    if not full:
+        raise Skip("in the full run only")
+    library = plugin(tools)
+    command = linux.command(tools, target, machines.CLOCK, "quiet", vcpus=1)
+    trace = os.path.join(tools.work, "boot-%s.ctr" % target)
+    recorded = common.record(tools, trace, command, options=("--events", "exec,mem"))
+    witness = trace + ".witness"
+    plain = subprocess.run([*command, "-accel", "tcg,one-insn-per-tb=on", "-plugin",
+                            "%s,out=%s" % (library, witness)],
+                           stdin=subprocess.DEVNULL, capture_output=True, timeout=common.PATIENCE)
+    if plain.stdout != recorded.stdout or b"end\r\n" not in plain.stdout:
+        raise Failure("the console has %r, recorded %r" % (plain.stdout[-200:], recorded.stdout[-200:]))
+    with open(witness, encoding="ascii") as f:
+        wanted = f.read().splitlines()
+    seen = lines_of(tools, trace)
+    # The last window ends where QEMU notices the power switch.
+    whole = min(len(seen), len(wanted)) - 1
+    for a, b in zip(seen[:whole], wanted):
+        if a != b:
+            raise Failure("up to instruction %s: %s, the plugin has %s" % (a.split()[0], a, b))
+    if abs(len(seen) - len(wanted)) > 1 or whole < 1000:
+        raise Failure("%d windows, the plugin has %d" % (len(seen), len(wanted)))
+    less = lines_of(tools, trace, "--forget", "100000000")
+    if [a == b for a, b in zip(seen[:whole], less)].count(False) != 1:
+        raise Failure("a missing access is not noticed")
+    for path in (trace, witness, library):
+        common.drop_file(path)
+    return "%s instructions in %d windows" % (seen[whole - 1].split()[0], whole)
+
+
+RUN = {"boot": boot}
