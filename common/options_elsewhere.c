@@ -50,6 +50,7 @@ static const struct {
     {"list", "tracesym has"},
     {"listing", "tracecov has"},
     {"locals", "tracesym has"},
+    {"memory", "tracedump has"},
     {"min-percent", "tracesym has"},
     {"min-span", "tracesym has"},
     {"module", "tracesym and tracecov have"},
@@ -71,6 +72,7 @@ static const struct {
     {"trace-calls", "tracesym has"},
     {"traces-from", "tracecov has"},
     {"within", "tracedump and tracesym have"},
+    {"writers", "tracedump has"},
     {"writes", "tracedump and tracesym have"},
     /* clang-format on */
 };

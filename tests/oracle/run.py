@@ -39,6 +39,7 @@ import physical
 import ram
 import power
 import modules
+import moments
 import programs
 import props
 import realprogs
@@ -208,6 +209,7 @@ CHECKS = {
     "execlog": lambda j: states.run_execlog(j.tools, j.target, j.name, j.guest, j.folder),
     "gdb": lambda j: states.run_gdb(j.tools, j.target, j.name, j.guest, j.folder, j.path,
                                     20000 if j.full else 4000),
+    "moments": lambda j: moments.run(j.tools, j.target, j.name, j.guest, j.folder, j.path),
     "calls": lambda j: strace.run(j.tools, j.target, j.name, j.guest, j.folder, j.program.expect),
     "maps": lambda j: maps.run(j.tools, j.target, j.name, j.guest, j.folder, j.path),
     "scenario": lambda j: scenarios.run(j.tools, j.program, j.target, j.guest, j.folder),

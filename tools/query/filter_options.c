@@ -164,7 +164,7 @@ static int resolve_places(struct filter_options *o, const struct locate_request 
 
     code.option = "--pc";
     code.want = LOCATE_CODE;
-    data.option = "--addr";
+    data.option = o->addr_option ? o->addr_option : "--addr";
     data.want = LOCATE_DATA;
     status = locate(&code, &o->pcs, &o->pc_ranges);
     return status ? status : locate(&data, &o->addrs, &o->addr_ranges);

@@ -63,6 +63,7 @@ enum {
 struct filter_options {
     struct thread_names pids, tids;
     struct locations pcs, addrs;
+    const char *addr_option; /* that gave `addrs', for messages; NULL: --addr */
     struct moment_text from, to;
     uint64_t count;
     uint64_t from_ns, to_ns; /* since the start of the recording; to_ns 0: no end */

@@ -10,8 +10,9 @@
 #include "cannoli/events.h"
 #include "state/memory_initial.h"
 
-#define LINE_BYTES 64u
-#define MAX_LINES 65536u /* then all are forgotten */
+#define LINE_BYTES 1024u
+#define FIRST_LINES 16u
+#define MAX_LINES 4096u /* then all are forgotten */
 
 enum byte_state {
     BYTE_OPEN,  /* not decided yet */
@@ -59,7 +60,7 @@ int memory_open(struct memory_view **out, struct ctr_trace *tr,
                                   .at = *at,
                                   .process = t->process,
                                   .jobs = jobs,
-                                  .cap = 256};
+                                  .cap = FIRST_LINES};
         m->lines = calloc(m->cap, sizeof(*m->lines));
         ret =
             m->lines ? memory_initial_open(&m->initial, tr, places, diag) : -CTR_E_NOMEM;
@@ -177,11 +178,15 @@ struct report {
  */
 static void apply(struct lookup *l, const struct report *r, uint8_t *fresh)
 {
-    bool back = l->flags & CTR_SEARCH_BACK;
+    const bool back = l->flags & CTR_SEARCH_BACK;
+    const uint64_t skip = r->addr > l->line->addr ? r->addr - l->line->addr : 0;
 
-    for (unsigned i = l->begin; i < l->end; i++) {
-        uint64_t addr = l->line->addr + i, at = addr - r->addr;
-        if (addr < r->addr || at >= r->size || (!is_open(l, i) && !(back && fresh[i]))) {
+    for (uint64_t i = skip > l->begin ? skip : l->begin; i < l->end; i++) {
+        const uint64_t at = l->line->addr + i - r->addr;
+        if (at >= r->size) {
+            break;
+        }
+        if (!is_open(l, (unsigned)i) && !(back && fresh[i])) {
             continue;
         }
         if (r->data && at < r->n && (back || !r->write)) {

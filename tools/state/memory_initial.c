@@ -205,14 +205,20 @@ bool memory_initial_byte(struct memory_initial *m, uint32_t process, uint64_t ti
     const uint8_t *bytes = NULL;
     struct place place;
     size_t n;
+    const bool in_file = m->places &&
+                         places_find_data(m->places, m->tr, process, addr, &place) &&
+                         place.module->file;
 
-    if (m->places && places_find_data(m->places, m->tr, process, addr, &place) &&
-        place.module->file) {
+    if (in_file) {
         bytes = symfile_bytes(place.module->file, place.vaddr, &n);
     }
     if (bytes && n &&
         (!is_part(m) || symfile_is_constant(place.module->file, place.vaddr))) {
         *value = *bytes;
+        return true;
+    }
+    if (in_file && !is_part(m) && symfile_is_cleared(place.module->file, place.vaddr)) {
+        *value = 0;
         return true;
     }
     if (!m->maps || !read_process(m, process)) {

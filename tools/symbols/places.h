@@ -201,8 +201,8 @@ bool places_each_bias(const struct places *p, const struct ctr_trace *tr,
                       const struct module *m,
                       bool (*fn)(void *arg, const struct place_bias *b), void *arg);
 
-/* The place of a byte that was loaded from a file, of code or data: like places_find, at
- * any time.  False: there is none. */
+/* The place of a byte that was loaded from a file, of code or data, or cleared for it: like
+ * places_find, at any time.  False: there is none. */
 bool places_find_data(const struct places *p, const struct ctr_trace *tr,
                       uint32_t process, uint64_t addr, struct place *out);
 

@@ -83,6 +83,18 @@ uint64_t symfile_in_module(const struct symfile *f, uint64_t vaddr)
                : s->in_module + (vaddr - s->vaddr);
 }
 
+bool symfile_is_cleared(const struct symfile *f, uint64_t vaddr)
+{
+    for (uint32_t i = 0; f->type != ET_REL && i < f->nr_segments; i++) {
+        const struct segment *s = &f->segments[i];
+        if (vaddr >= s->vaddr && vaddr - s->vaddr >= s->filesz &&
+            vaddr - s->vaddr < s->memsz) {
+            return !segment_at(f, vaddr, 0);
+        }
+    }
+    return false;
+}
+
 bool symfile_is_constant(const struct symfile *f, uint64_t vaddr)
 {
     const struct segment *s = segment_at(f, vaddr, 0);

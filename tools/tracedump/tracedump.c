@@ -23,6 +23,8 @@ enum {
     OPT_NO_DISAS = TOOL_OPT_LONG,
     OPT_NO_MODULES,
     OPT_STATE,
+    OPT_MEMORY,
+    OPT_WRITERS,
     OPT_HISTOGRAM,
     OPT_TOP,
 };
@@ -48,6 +50,9 @@ static const struct tool_option option_table[] = {
     {OPT_STATE, "state", "MOMENT",
      "registers, mappings and next instruction of a thread\nbefore its ordinal N, or at "
      "crash, end, call:NAME/N ..."},
+    {OPT_MEMORY, "memory", "PLACES",
+     "with --state: also what memory holds there: VARIABLE,\nA-B, A+LENGTH"},
+    {OPT_WRITERS, "writers", NULL, "with --memory: also what wrote these bytes last"},
     {'c', "summary", NULL, "count what is selected; print no events"},
     {OPT_HISTOGRAM, "histogram", "LIST",
      "count what is selected by mnemonic, function, module,\npage or size; print no "
@@ -71,6 +76,8 @@ struct command_line {
     struct sym_options sym;
     struct modset_options modset;
     struct moment_text state;
+    struct locations memory;
+    bool writers;
     struct search_request search;
     struct hist_request hist;
     struct find_request find;
@@ -110,6 +117,10 @@ static bool set_option(void *to, int key, const char *arg)
     case OPT_STATE:
         c->modes += !c->state.kind;
         return moment_parse(arg, &c->state);
+    case OPT_MEMORY:
+        return location_list_add(&c->memory, arg);
+    case OPT_WRITERS:
+        return c->writers = true;
     case OPT_HISTOGRAM:
         c->modes += !c->hist.n;
         return hist_parse(&c->hist, arg);
@@ -131,18 +142,46 @@ static bool set_option(void *to, int key, const char *arg)
     }
 }
 
+/* --state and what belongs to it; TOOL_OK or TOOL_USAGE. */
+static int finish_state(struct command_line *c)
+{
+    const bool by_addr = c->filter.addrs.n || c->filter.phys_ranges.n;
+
+    if (c->info && c->state.kind) {
+        return tool_usage_error(PROG, "--info and --state cannot be used together");
+    }
+    if (c->state.kind && (by_addr || c->filter.pcs.n)) {
+        return tool_usage_error(PROG,
+                                "--state shows a place, not instructions or "
+                                "accesses: %s does not go with it",
+                                by_addr ? "--addr" : "--pc");
+    }
+    if (c->memory.n && !c->state.kind) {
+        return tool_usage_error(PROG, "--memory is for --state only");
+    }
+    if (c->writers && !c->memory.n) {
+        return tool_usage_error(PROG, "--writers is for --memory only");
+    }
+    if (c->memory.n) {
+        c->filter.addrs = c->memory;
+        c->filter.addr_option = "--memory";
+        c->memory = (struct locations){0};
+    }
+    return TOOL_OK;
+}
+
 /* Completes the filter and the rest; TOOL_OK or TOOL_USAGE. */
 static int finish_options(struct command_line *c)
 {
-    bool by_addr;
     int status = filter_options_check(&c->filter, PROG);
 
     status = status ? status : sym_options_finish(&c->sym, PROG, &c->modset);
     if (status) {
         return status;
     }
-    if (c->info && c->state.kind) {
-        return tool_usage_error(PROG, "--info and --state cannot be used together");
+    status = finish_state(c);
+    if (status) {
+        return status;
     }
     if (c->modes > 1) {
         return tool_usage_error(PROG, "more than one of --info, --summary, --histogram, "
@@ -153,13 +192,6 @@ static int finish_options(struct command_line *c)
     }
     if (c->dump.opt.phys && c->modes) {
         return tool_usage_error(PROG, "--phys is for printing the trace only");
-    }
-    by_addr = c->filter.addrs.n || c->filter.phys_ranges.n;
-    if (c->state.kind && (by_addr || c->filter.pcs.n)) {
-        return tool_usage_error(PROG,
-                                "--state shows a place, not instructions or "
-                                "accesses: %s does not go with it",
-                                by_addr ? "--addr" : "--pc");
     }
     status = search_check(&c->search, c->find.text, &c->filter, PROG);
     status = status ? status : dump_choice_finish(&c->dump, CTR_KIND_ALL);
@@ -200,6 +232,24 @@ static int print_events(struct ctr_trace *tr, const struct dump_options *opt)
     return status == TOOL_OK && !dump_wrote() ? dump_nothing(tr, opt) : status;
 }
 
+/* The place, and what was requested of its memory. */
+static int show_state(struct ctr_trace *tr, const struct command_line *c,
+                      const struct dump_options *opt, const struct moment *at)
+{
+    const struct search_request last = {
+        .option = "--writers", .back = true, .kind = CTR_KIND_STORE};
+    int status = dump_memory_check(tr, opt);
+
+    status = status ? status : dump_state(tr, opt, at);
+    if (!status && opt->filter.naddr) {
+        status = dump_memory(tr, opt, at);
+    }
+    if ((!status || status == TOOL_NOTHING) && c->writers) {
+        status = dump_search(tr, opt, &last, at);
+    }
+    return status;
+}
+
 /* Runs the chosen mode; the filter is known. */
 static int show_mode(struct ctr_trace *tr, struct command_line *c,
                      const struct locate_request *request, const struct dump_options *opt)
@@ -217,7 +267,7 @@ static int show_mode(struct ctr_trace *tr, struct command_line *c,
     return c->info            ? dump_info(tr, opt)
            : c->summary       ? dump_summary(tr, opt)
            : c->hist.n        ? dump_histogram(tr, opt, &c->hist, &c->modset)
-           : c->state.kind    ? dump_state(tr, opt, &at)
+           : c->state.kind    ? show_state(tr, c, opt, &at)
            : c->search.option ? dump_search(tr, opt, &c->search, &at)
            : c->find.text     ? dump_find(tr, opt, &c->find)
                               : print_events(tr, opt);
@@ -274,6 +324,7 @@ int main(int argc, char **argv)
     }
     tool_options_fini(&o);
     filter_options_fini(&c.filter);
+    location_list_free(&c.memory);
     sym_options_fini(&c.sym);
     return pager_close_stdout(PROG, NULL, status);
 }

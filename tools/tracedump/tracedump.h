@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The parts of tracedump: tracedump.c parses the command line, info.c is --info, state.c
- * is --state, summary.c is --summary, hist.c
+ * is --state, state_memory.c its --memory, summary.c is --summary, hist.c
  * and its parts are --histogram, places.c finds the files of modules.  dump/ prints
  * events.
  */
@@ -17,6 +17,11 @@
 int dump_info(struct ctr_trace *tr, const struct dump_options *opt);
 int dump_state(struct ctr_trace *tr, const struct dump_options *opt,
                const struct moment *at);
+/* The bytes of opt->filter's addrs at the moment.  The check comes first: TOOL_OK, or
+ * TOOL_USAGE after a line on stderr if they are too many. */
+int dump_memory_check(const struct ctr_trace *tr, const struct dump_options *opt);
+int dump_memory(struct ctr_trace *tr, const struct dump_options *opt,
+                const struct moment *at);
 int dump_summary(struct ctr_trace *tr, const struct dump_options *opt);
 
 /* Opens the files that the trace names, for opt->places; TOOL_OK, or another status after
