@@ -139,4 +139,21 @@ part gcc qemu-x86_64 -O0
 if [ -x "$qemu_dir/qemu-arm" ] && command -v arm-linux-gnueabihf-gcc >/dev/null; then
     part arm-linux-gnueabihf-gcc qemu-arm -O0
 fi
+
+# A return to an instruction that was left out is none to the start of a function: each call
+# counts once.
+cat >fib.c <<'END'
+__attribute__((noinline)) int fib(int n)
+{
+    return n < 2 ? n : fib(n - 1) + fib(n - 2);
+}
+int main(void)
+{
+    return fib(10) != 55;
+}
+END
+gcc -O1 -g -static -o fib fib.c || fail "cc fib"
+"$BIN/cannoli-record" -q -e exec,map --opcode=add,call,ret,cmp -o fib.ctr -- qemu-x86_64 ./fib
+run 0 $sym -q --functions fib.ctr
+grep -q ' 177  fib  \[fib\]$' stdout || fail "calls of fib: $(grep fib stdout)"
 finish

@@ -6,7 +6,8 @@
  *   a return address on the stack: the frames above are left, or parked if they may
  *     resume
  *   anything else, of a function that called itself: it put the address there instead of
- *     the one that the call did, and jumps by a return (x86 retpolines)
+ *     the one that the call did, and jumps by a return (x86 retpolines); not of a recording
+ *     of a part, which may lack the instruction at the return address
  *   the place after a setjmp in a frame of the stack: longjmp
  *   the start of a function: a tail call
  *   a return address on a parked stack: a switch of coroutines
@@ -161,7 +162,8 @@ int fold_land(struct fold *f, struct thread_state *t, enum leave leave,
             return pop_frames(f, t, e, at);
         }
     }
-    if (leave == LEAVE_RETURN && t->stack.n > 2 && top(t)->fn == top(t)[-1].fn) {
+    if (leave == LEAVE_RETURN && !f->code->partial && t->stack.n > 2 &&
+        top(t)->fn == top(t)[-1].fn) {
         ret = fold_pop_to(f, t, t->stack.n - 1);
         fn = e->entry ? e->entry : code_enter(f->code, e->range, e->vaddr);
         return !fn ? -CTR_E_NOMEM : ret ? ret : fold_replace(f, t, fn, true);
