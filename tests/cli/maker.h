@@ -140,6 +140,7 @@ void make_areas_shared(unsigned differ, const char *path);
 /* mktrace_chosen.c */
 void make_chosen(const char *path);
 void make_machine(const char *name, const char *path);
+void make_spaces(const char *path);
 void make_slices(const char *path);
 void make_physical(const char *path);
 void make_kernel(char **argv);

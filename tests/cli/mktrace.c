@@ -239,6 +239,8 @@ int main(int argc, char **argv)
         make_machine(argv[2], argv[3]);
     } else if (argc == 3 && !strcmp(argv[1], "physical")) {
         make_physical(argv[2]);
+    } else if (argc == 3 && !strcmp(argv[1], "spaces")) {
+        make_spaces(argv[2]);
     } else if (argc == 3 && !strcmp(argv[1], "memory")) {
         make_memory(argv[2]);
     } else if (argc == 3 && !strcmp(argv[1], "areas")) {

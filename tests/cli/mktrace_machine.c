@@ -2,7 +2,7 @@
 /*
  * `mktrace machine NAME FILE': a small trace of a machine: two vCPUs, code of each
  * privilege that its name knows, exceptions and interrupts with each form of name, returns,
- * address spaces.  `mktrace kernel BASE SLIDE LAYOUT IMAGE FILE': the image of a kernel
+ * address spaces.  `mktrace spaces FILE': values in two address spaces.  `mktrace kernel BASE SLIDE LAYOUT IMAGE FILE': the image of a kernel
  * (mkkernel.h) that is linked for BASE, and a trace in which it runs SLIDE above it: each
  * function once, fn_001 twice.
  */
@@ -268,6 +268,32 @@ void make_physical(const char *path)
     put_word(&m, 1);
     fill(&m, 0x21000, 0x40007000, 0);
     put_addr(&m, 0x21010);
+    flush_chunk(&m, thread, 0);
+    maker_close(&m, true);
+}
+
+/* Loads in two address spaces, in one chunk: table, address, value. */
+void make_spaces(const char *path)
+{
+    static const struct {
+        uint64_t table, addr, value;
+    } loads[] = {{1, 0x21000, 1}, {2, 0x21000, 2}, {2, 0x21008, 3}, {1, 0x21010, 4}};
+    struct block b = {.id = 1, .pc = 0x40100000};
+    struct maker m = {0};
+    uint32_t thread;
+
+    maker_open(&m, path, "aarch64-softmmu", EM_AARCH64, false, 64,
+               CTR_EVENTS_EXEC | CTR_EVENTS_MEM | CTR_EVENTS_VAL | CTR_EVENTS_CTX);
+    block_insn(&b, "\x1f\x20\x03\xd5", 4);
+    block_slot(&b, 0, LOAD8);
+    add_block(&m, &b);
+    thread = add_thread(&m, add_process(&m, 7, 1), 7, 0);
+    for (unsigned i = 0; i < sizeof(loads) / sizeof(loads[0]); i++) {
+        context(&m, loads[i].table << 12, 0, 0);
+        put_word(&m, 1);
+        put_addr(&m, loads[i].addr);
+        put_value(&m, loads[i].value, 8);
+    }
     flush_chunk(&m, thread, 0);
     maker_close(&m, true);
 }

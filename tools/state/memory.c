@@ -239,6 +239,19 @@ static int widen(struct lookup *l, const struct ctr_found *found,
     return 0;
 }
 
+static int is_space(void *arg, const struct ctr_context *context)
+{
+    const struct memory_view *m = arg;
+
+    return m->known && context->table == m->space;
+}
+
+/* Which address spaces count, as of a filter; NULL: all. */
+static int (*context_of(const struct lookup *l))(void *, const struct ctr_context *)
+{
+    return l->m->machine && !(l->line->addr >> 63) ? is_space : NULL;
+}
+
 /* Reads the events at the place found, and what they say; the search goes on after them. */
 static int read_found(struct lookup *l, const struct ctr_found *found)
 {
@@ -251,6 +264,8 @@ static int read_found(struct lookup *l, const struct ctr_found *found)
         .kinds = found->system ? CTR_KIND_SYS : CTR_KIND_LOAD | CTR_KIND_STORE,
         .addrs = &whole,
         .naddr = found->system ? 0 : 1,
+        .context = context_of(l),
+        .arg = l->m,
     };
     uint8_t fresh[LINE_BYTES] = {0};
     struct ctr_cursor *c;
@@ -276,13 +291,6 @@ static int read_found(struct lookup *l, const struct ctr_found *found)
     return ret;
 }
 
-static int is_space(void *arg, const struct ctr_context *context)
-{
-    const struct memory_view *m = arg;
-
-    return m->known && context->table == m->space;
-}
-
 /* Searches in one direction until all bytes are decided, or nothing more is found. */
 static int search_line(struct lookup *l)
 {
@@ -297,7 +305,7 @@ static int search_line(struct lookup *l)
             .nprocess = 1,
             .addrs = open,
             .naddr = open_ranges(l, open),
-            .context = l->m->machine && !(l->line->addr >> 63) ? is_space : NULL,
+            .context = context_of(l),
             .arg = l->m,
         };
         if (!filter.naddr) {
@@ -356,35 +364,43 @@ static void read_initial(struct lookup *l)
     }
 }
 
-/* The address space of the instruction at the moment: the filter is shown it. */
+/* The filter is shown each address space of the chunk ... */
 static int see_space(void *arg, const struct ctr_context *context)
 {
     struct memory_view *m = arg;
 
-    m->known = true;
-    m->space = context->table;
+    if (!m->known) {
+        m->space = context->table;
+    }
     return 1;
 }
 
-static int see_nothing(void *arg, struct ctr_job *job, const struct ctr_exec *e)
+/* ... and that of the instruction at the moment last before it. */
+static int see_moment(void *arg, struct ctr_job *job, const struct ctr_exec *e)
 {
-    (void)arg;
+    struct memory_view *m = arg;
+
     (void)job;
     (void)e;
+    m->known = true;
     return 0;
 }
 
 static int find_space(struct memory_view *m, struct ctr_diag *diag)
 {
+    const struct ctr_thread *t = ctr_trace_thread(m->tr, m->at.thread);
+    const uint64_t end = t->first + t->insns;
+    /* at the thread's end that of its last instruction */
+    const uint64_t at = m->at.ordinal - (t->insns && m->at.ordinal >= end);
     const struct ctr_filter filter = {.kinds = CTR_KIND_EXEC,
                                       .threads = &m->at.thread,
                                       .nthread = 1,
-                                      .from = m->at.ordinal,
-                                      .to = m->at.ordinal + 1,
+                                      .from = at,
+                                      .to = at + 1,
                                       .context = see_space,
                                       .arg = m};
     const struct ctr_replay_opts opts = {.workers = 1, .filter = &filter};
-    const struct ctr_replay_ops ops = {.exec = see_nothing};
+    const struct ctr_replay_ops ops = {.exec = see_moment};
     struct ctr_info info;
 
     ctr_trace_info(m->tr, &info);

@@ -140,8 +140,8 @@ int dump_memory_check(const struct ctr_trace *tr, const struct dump_options *opt
     for (uint32_t i = 0; i < opt->filter.naddr; i++) {
         const struct ctr_range *r = &opt->filter.addrs[i];
 
-        bytes += r->to - r->from < MOST ? r->to - r->from : MOST + 1;
-        bytes = bytes < MOST ? bytes : MOST + 1;
+        bytes += r->to - r->from <= MOST ? r->to - r->from : MOST + 1;
+        bytes = bytes <= MOST ? bytes : MOST + 1;
     }
     if (bytes > MOST) {
         return tool_usage_error(PROG, "--memory shows 16 MiB at most");
