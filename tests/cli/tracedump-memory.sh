@@ -84,12 +84,13 @@ grep -q -- '--memory' stderr || fail "$(cat stderr)"
 
 is_usage tracedump --memory=0+16 t.ctr
 is_usage tracedump --state=1 --writers t.ctr
+is_usage tracedump --state=1 --memory=phys:0+16 t.ctr
 is_usage tracedump --state=1 --memory=0+16 --addr=0 t.ctr
-is_usage tracedump -q -p 200 --state=end --memory=0+0x1000001 t.ctr
+is_usage tracedump -q -p 200 --state=end --memory=0+0x100001 t.ctr
 is_usage tracedump -q -p 200 --state=end --memory=0-0xffffffff,0+0x10 t.ctr
 
 # Of a machine, accesses in other address spaces do not count; the end is in that of the last
-# instruction.  16 MiB are not too much.
+# instruction.  1 MiB is not too much.
 "$TOOLS/mktrace" spaces spaces.ctr || exit 1
 for moment in 2 3 end; do
     run 0 "$dump" -q --state=$moment --memory=0x21000+24 spaces.ctr
@@ -101,5 +102,5 @@ for moment in 3 end; do
         grep -q '21010  04 00 00 00 00 00 00 00 ' "at-$moment" ||
         fail "space 1: $(cat "at-$moment")"
 done
-run 0 "$dump" -q --state=end --memory=0x21000+0x1000000 spaces.ctr
+run 0 "$dump" -q --state=end --memory=0x21000+0x100000 spaces.ctr
 finish

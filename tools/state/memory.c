@@ -3,6 +3,7 @@
  * from there, a line of some bytes at a time. */
 #include "state/memory.h"
 
+#include <elf.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,8 +33,9 @@ struct line {
 struct memory_view {
     struct ctr_trace *tr;
     bool machine;
-    bool placed; /* of a machine: `space' is that of the moment, its table, ... */
-    bool known;  /* ... if that is known */
+    uint64_t shared; /* of a machine: from here on addresses are the kernel's */
+    bool placed;     /* of a machine: `space' is that of the moment, its table, ... */
+    bool known;      /* ... if that is known */
     uint64_t space;
     struct moment at;
     uint32_t process;
@@ -42,6 +44,14 @@ struct memory_view {
     struct line *lines; /* hash table by addr */
     uint32_t cap, n;    /* a power of two */
 };
+
+/* Where a kernel's part of each address space begins: as Linux divides it by default. */
+static uint64_t kernel_begins(const struct ctr_info *info)
+{
+    return info->addr_bits == 64          ? UINT64_C(1) << 63
+           : info->elf_machine == EM_MIPS ? UINT64_C(1) << 31
+                                          : UINT64_C(0xc0000000);
+}
 
 int memory_open(struct memory_view **out, struct ctr_trace *tr,
                 const struct places *places, const struct moment *at, unsigned jobs,
@@ -56,6 +66,7 @@ int memory_open(struct memory_view **out, struct ctr_trace *tr,
     if (!ret) {
         ctr_trace_info(tr, &info);
         *m = (struct memory_view){.machine = info.machine,
+                                  .shared = kernel_begins(&info),
                                   .tr = tr,
                                   .at = *at,
                                   .process = t->process,
@@ -249,7 +260,7 @@ static int is_space(void *arg, const struct ctr_context *context)
 /* Which address spaces count, as of a filter; NULL: all. */
 static int (*context_of(const struct lookup *l))(void *, const struct ctr_context *)
 {
-    return l->m->machine && !(l->line->addr >> 63) ? is_space : NULL;
+    return l->m->machine && l->line->addr < l->m->shared ? is_space : NULL;
 }
 
 /* Reads the events at the place found, and what they say; the search goes on after them. */

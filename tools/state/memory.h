@@ -11,7 +11,7 @@
  *
  * Of a machine these are accesses at virtual addresses: what devices write, and what is
  * written at another address of the same page, does not count.  Of an address that is not
- * the kernel's (bit 63) only accesses in the moment's address space do.
+ * the kernel's (as Linux divides them) only accesses in the moment's address space do.
  *
  * Accesses of several threads are in recorded order.  The trace must have values (val)
  * for the first two.  Files only; one thread at a time.

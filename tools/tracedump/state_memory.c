@@ -15,7 +15,7 @@
 
 #define ROW 16u
 #define PART 4096u /* bytes that are read at a time; whole rows */
-#define MOST (UINT64_C(16) << 20)
+#define MOST (UINT64_C(1) << 20)
 
 struct memory_dump {
     const struct dump_options *opt;
@@ -144,7 +144,7 @@ int dump_memory_check(const struct ctr_trace *tr, const struct dump_options *opt
         bytes = bytes <= MOST ? bytes : MOST + 1;
     }
     if (bytes > MOST) {
-        return tool_usage_error(PROG, "--memory shows 16 MiB at most");
+        return tool_usage_error(PROG, "--memory shows 1 MiB at most");
     }
     ctr_trace_info(tr, &info);
     if (opt->filter.naddr && !(info.events & CTR_HAS_VAL) && !opt->quiet) {

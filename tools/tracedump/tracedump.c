@@ -77,7 +77,7 @@ struct command_line {
     struct modset_options modset;
     struct moment_text state;
     struct locations memory;
-    bool writers;
+    bool physical, writers;
     struct search_request search;
     struct hist_request hist;
     struct find_request find;
@@ -118,6 +118,7 @@ static bool set_option(void *to, int key, const char *arg)
         c->modes += !c->state.kind;
         return moment_parse(arg, &c->state);
     case OPT_MEMORY:
+        c->physical |= !strncmp(arg, "phys:", strlen("phys:"));
         return location_list_add(&c->memory, arg);
     case OPT_WRITERS:
         return c->writers = true;
@@ -158,6 +159,9 @@ static int finish_state(struct command_line *c)
     }
     if (c->memory.n && !c->state.kind) {
         return tool_usage_error(PROG, "--memory is for --state only");
+    }
+    if (c->physical) {
+        return tool_usage_error(PROG, "--memory takes no physical addresses");
     }
     if (c->writers && !c->memory.n) {
         return tool_usage_error(PROG, "--writers is for --memory only");
