@@ -23,7 +23,7 @@ void map(unsigned page, const void *frame)
     __asm__ volatile("dsb ishst" ::: "memory");
 }
 
-static void unmap(unsigned page)
+void unmap(unsigned page)
 {
     window_table[page] = 0;
     __asm__ volatile(
@@ -137,36 +137,27 @@ static uint64_t faults(void)
                          : "r"(sum), "r"(end)
                          : "memory");
         sum += a + b;
-        if (page % 3 == 0) {
-            unmap(page);
-        }
-        if (page % 5 == 0) {
-            unmap(page + 1);
-        }
+        unmap_some(page);
     }
     return sum;
 }
 
-/* The same code at two addresses, changed between calls. */
+static void code_ready(void *one, void *two)
+{
+    (void)one;
+    (void)two;
+    __asm__ volatile("dsb ish\n ic ialluis\n dsb ish\n isb" ::: "memory");
+}
+
 static uint64_t modified(void)
 {
-    uint32_t *one = (void *)(WINDOW + 110 * PAGE), *two = (void *)(WINDOW + 111 * PAGE);
-    uint64_t (*f)(uint64_t, void *) = (void *)one, (*g)(uint64_t, void *) = (void *)two;
-    uint64_t sum = 0;
+    static const uint32_t code[] = {0x91000400,  /* add x0, x0, #(1 + i) */
+                                    0xb9000c20,  /* str w0, [x1, #12] */
+                                    0x91000800,  /* add x0, x0, #2 */
+                                    0xd503201f,  /* nop */
+                                    0xd65f03c0}; /* ret */
 
-    map(110, frames[1]);
-    map(111, frames[1]);
-    for (unsigned i = 0; i < 40; i++) {
-        one[0] = 0x91000400 + (i << 10); /* add x0, x0, #(1 + i) */
-        one[1] = 0xb9000c20;             /* str w0, [x1, #12] */
-        one[2] = 0x91000800;             /* add x0, x0, #2 */
-        one[3] = 0xd503201f;
-        one[4] = 0xd65f03c0; /* ret */
-        __asm__ volatile("dsb ish\n ic ialluis\n dsb ish\n isb" ::: "memory");
-        sum += f(i * 3, frames[2]);
-        sum += g(i, frames[2]);
-    }
-    return sum;
+    return call_modified(WINDOW, code, 1u << 10, code_ready);
 }
 
 static uint64_t atomics(void)

@@ -14,6 +14,7 @@ void machine_put(char c);
 #define NR_FRAMES 8
 extern uint8_t frames[NR_FRAMES][PAGE];
 void map(unsigned page, const void *frame);
+void unmap(unsigned page);
 
 static inline volatile uint32_t *reg(uintptr_t at)
 {
@@ -67,6 +68,43 @@ static inline uint64_t aliases(uintptr_t window)
     for (unsigned i = 0; i < 300; i++) {
         one[i] = i * 3;
         sum += two[i];
+    }
+    return sum;
+}
+
+/* Of pages that accesses fault in: some fault again. */
+static inline void unmap_some(unsigned page)
+{
+    if (page % 3 == 0) {
+        unmap(page);
+    }
+    if (page % 5 == 0) {
+        unmap(page + 1);
+    }
+}
+
+/*
+ * The same code at two addresses, changed between calls: its first word counts up by `step'.
+ * ready: makes the processor see what was written to these addresses.
+ */
+static inline uintptr_t call_modified(uintptr_t window, const uint32_t code[5],
+                                      uint32_t step, void (*ready)(void *one, void *two))
+{
+    volatile uint32_t *one = (void *)(window + 110 * PAGE);
+    void *two = (void *)(window + 111 * PAGE);
+    uintptr_t (*f)(uintptr_t, void *) = (void *)one, (*g)(uintptr_t, void *) = two;
+    uintptr_t sum = 0;
+
+    map(110, frames[1]);
+    map(111, frames[1]);
+    for (unsigned i = 0; i < 40; i++) {
+        one[0] = code[0] + i * step;
+        for (unsigned k = 1; k < 5; k++) {
+            one[k] = code[k];
+        }
+        ready((void *)one, two);
+        sum += f(i * 3, frames[2]);
+        sum += g(i, frames[2]);
     }
     return sum;
 }

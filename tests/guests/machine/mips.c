@@ -69,7 +69,7 @@ void map(unsigned page, const void *frame)
     set_page(page, (uintptr_t)frame >> 6 | ENTRY_RAM);
 }
 
-static void unmap(unsigned page)
+void unmap(unsigned page)
 {
     set_page(page, 0);
 }
@@ -207,12 +207,7 @@ static uintptr_t faults(void)
                          : "r"(sum), "r"(end)
                          : "memory");
         sum += a + b + page;
-        if (page % 3 == 0) {
-            unmap(page);
-        }
-        if (page % 5 == 0) {
-            unmap(page + 1);
-        }
+        unmap_some(page);
     }
     return sum;
 }
@@ -231,28 +226,20 @@ static uintptr_t many_pages(void)
     return sum;
 }
 
-/* The same code at two addresses, changed between calls. */
+static void code_ready(void *one, void *two)
+{
+    __asm__ volatile("synci 0(%0)\n synci 0(%1)\n sync" ::"r"(one), "r"(two) : "memory");
+}
+
 static uintptr_t modified(void)
 {
-    uint32_t *one = (void *)(WINDOW + 110 * PAGE), *two = (void *)(WINDOW + 111 * PAGE);
-    uintptr_t (*f)(uintptr_t, void *) = (void *)one;
-    uintptr_t (*g)(uintptr_t, void *) = (void *)two;
-    uintptr_t sum = 0;
+    static const uint32_t code[] = {0x24840001,  /* addiu $a0, $a0, 1 + i */
+                                    0xaca4000c,  /* sw $a0, 12($a1) */
+                                    0,           /* nop */
+                                    0x03e00008,  /* jr $ra */
+                                    0x24820002}; /* addiu $v0, $a0, 2 */
 
-    map(110, frames[1]);
-    map(111, frames[1]);
-    for (unsigned i = 0; i < 40; i++) {
-        one[0] = 0x24840001 + i; /* addiu $a0, $a0, 1 + i */
-        one[1] = 0xaca4000c;     /* sw $a0, 12($a1) */
-        one[2] = 0;              /* nop */
-        one[3] = 0x03e00008;     /* jr $ra */
-        one[4] = 0x24820002;     /* addiu $v0, $a0, 2 */
-        __asm__ volatile("synci 0(%0)\n synci 0(%1)\n sync" ::"r"(one), "r"(two)
-                         : "memory");
-        sum += f(i * 3, frames[2]);
-        sum += g(i, frames[2]);
-    }
-    return sum;
+    return call_modified(WINDOW, code, 1, code_ready);
 }
 
 static uintptr_t atomics(void)

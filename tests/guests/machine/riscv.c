@@ -40,7 +40,7 @@ void map(unsigned page, const void *frame)
     __asm__ volatile("sfence.vma" ::: "memory");
 }
 
-static void unmap(unsigned page)
+void unmap(unsigned page)
 {
     window_table[page] = 0;
     __asm__ volatile("sfence.vma %0, zero" ::"r"(WINDOW + page * PAGE) : "memory");
@@ -171,37 +171,27 @@ static uintptr_t faults(void)
                          : "r"(sum), "r"(end)
                          : "memory");
         sum += a + b + page;
-        if (page % 3 == 0) {
-            unmap(page);
-        }
-        if (page % 5 == 0) {
-            unmap(page + 1);
-        }
+        unmap_some(page);
     }
     return sum;
 }
 
-/* The same code at two addresses, changed between calls. */
+static void code_ready(void *one, void *two)
+{
+    (void)one;
+    (void)two;
+    __asm__ volatile("fence.i" ::: "memory");
+}
+
 static uintptr_t modified(void)
 {
-    uint32_t *one = (void *)(WINDOW + 110 * PAGE), *two = (void *)(WINDOW + 111 * PAGE);
-    uintptr_t (*f)(uintptr_t, void *) = (void *)one;
-    uintptr_t (*g)(uintptr_t, void *) = (void *)two;
-    uintptr_t sum = 0;
+    static const uint32_t code[] = {0x00150513,  /* addi a0, a0, 1 + i */
+                                    0x00a5a623,  /* sw a0, 12(a1) */
+                                    0x00250513,  /* addi a0, a0, 2 */
+                                    0x00000013,  /* nop */
+                                    0x00008067}; /* ret */
 
-    map(110, frames[1]);
-    map(111, frames[1]);
-    for (unsigned i = 0; i < 40; i++) {
-        one[0] = 0x00150513 + (i << 20); /* addi a0, a0, 1 + i */
-        one[1] = 0x00a5a623;             /* sw a0, 12(a1) */
-        one[2] = 0x00250513;             /* addi a0, a0, 2 */
-        one[3] = 0x00000013;             /* nop */
-        one[4] = 0x00008067;             /* ret */
-        __asm__ volatile("fence.i" ::: "memory");
-        sum += f(i * 3, frames[2]);
-        sum += g(i, frames[2]);
-    }
-    return sum;
+    return call_modified(WINDOW, code, 1u << 20, code_ready);
 }
 
 static uintptr_t atomics(void)
