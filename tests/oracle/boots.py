@@ -25,8 +25,8 @@ def plugin(tools):
     if flags.returncode:
         raise Skip("no glib-2.0")
     out = os.path.join(tools.work, "windows.%d.so" % os.getpid())
-    subprocess.run(["cc", "-O2", "-shared", "-fPIC", "-I" + tools.plugins, *shlex.split(flags.stdout),
-                    "-o", out, os.path.join(common.HERE, "windows_plugin.c")], check=True)
+    common.compile_library(out, os.path.join(common.HERE, "windows_plugin.c"), "-I" + tools.plugins,
+                           *shlex.split(flags.stdout))
     return out
 
 

@@ -89,8 +89,7 @@ class Tools:
         if not os.path.exists(path):
             path = os.path.join(self.work, "oracle-norandom.so")
             if not os.path.exists(path):
-                subprocess.run(["cc", "-O2", "-D_GNU_SOURCE", "-shared", "-fPIC", "-o", path,
-                                os.path.join(HERE, "norandom.c")], check=True)
+                compile_library(path, os.path.join(HERE, "norandom.c"), "-D_GNU_SOURCE")
         return path
 
     def helper(self, name, *sources, library=False):
@@ -138,6 +137,10 @@ def guest_options(target, cpu=None, reserve=True):
     if cpu:
         options += ["-cpu", cpu]
     return options
+
+
+def compile_library(path, source, *flags):
+    subprocess.run(["cc", "-O2", *flags, "-shared", "-fPIC", "-o", path, source], check=True)
 
 
 def equal_runs(tools, guest):

@@ -17,9 +17,9 @@ manual, "GDB Remote Serial Protocol"; the printed registers are those of the `g'
 named by the target description, or, where QEMU has none, by MIPS_NAMES.
 """
 import argparse
+import contextlib
 import os
 import re
-import shutil
 import socket
 import subprocess
 import sys
@@ -225,23 +225,29 @@ class Stepper:
         return limit
 
 
-def run(command, machine, out, start=None, limit=1 << 62, environment=None, cwd=None):
-    """Steps through a program; returns the number of printed lines."""
+@contextlib.contextmanager
+def stopped(command, environment=None, cwd=None):
+    """The stub of a program that is stopped at its begin; the program ends with the block."""
     with tempfile.TemporaryDirectory(prefix="gdb.") as folder:
         path = os.path.join(folder, "s")
-        setarch = shutil.which("setarch") or "setarch"
-        process = subprocess.Popen([setarch, "-R", command[0], "-g", path, *command[1:]],
+        process = subprocess.Popen([common.SETARCH, "-R", command[0], "-g", path, *command[1:]],
                                    stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                    stderr=subprocess.DEVNULL, env=environment or {}, cwd=cwd)
         try:
-            stepper = Stepper(Stub(path, process), machine)
-            if start is not None:
-                if stepper.run_to(start) is None:
-                    raise RuntimeError("the program does not come to 0x%x" % start)
-            return stepper.print_registers(out, limit)
+            yield Stub(path, process)
         finally:
             process.kill()
             process.wait()
+
+
+def run(command, machine, out, start=None, limit=1 << 62, environment=None, cwd=None):
+    """Steps through a program; returns the number of printed lines."""
+    with stopped(command, environment, cwd) as stub:
+        stepper = Stepper(stub, machine)
+        if start is not None:
+            if stepper.run_to(start) is None:
+                raise RuntimeError("the program does not come to 0x%x" % start)
+        return stepper.print_registers(out, limit)
 
 
 def main():

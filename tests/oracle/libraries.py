@@ -6,7 +6,6 @@ library    one that decides by the vCPU: what is recorded is what the vCPUs that
 """
 import json
 import os
-import subprocess
 
 import common
 import machines
@@ -46,8 +45,7 @@ def build(tools):
     with open(source, "w", encoding="ascii") as f:
         f.write(LIBRARY)
     out = source[:-1] + "so"
-    subprocess.run(["cc", "-shared", "-fPIC", "-I", os.path.join(common.ROOT, "include"), "-o", out,
-                    source], check=True)
+    common.compile_library(out, source, "-I" + os.path.join(common.ROOT, "include"))
     common.drop_file(source)
     return out
 

@@ -229,16 +229,22 @@ def compare(tools, target, trace, log, options, dump_options=()):
     return done.stdout.strip()
 
 
-def exactly(tools, target, more, comparisons, main=None):
-    trace, command, recorded = record(tools, target, ("--events", "exec,mem,val"), more, main)
+def witnessed(tools, target, command, recorded, trace, comparisons):
+    """A trace of pcs and accesses with values, against another run of the command."""
     log = trace + ".log"
-    witness = run_witness([*command, *more], ["-d", "in_asm,exec,nochain,plugin", "-plugin",
-                                              tools.plugin() + ",print-accesses=true"], log)
+    witness = run_witness(command, ["-d", "in_asm,exec,nochain,plugin", "-plugin",
+                                    tools.plugin() + ",print-accesses=true"], log)
     same_console(witness, recorded)
     said = [compare(tools, target, trace, log, *c) for c in comparisons]
-    for path in (trace, log):
-        common.drop_file(path)
+    common.drop_file(log)
     return "; ".join(said)
+
+
+def exactly(tools, target, more, comparisons, main=None):
+    trace, command, recorded = record(tools, target, ("--events", "exec,mem,val"), more, main)
+    said = witnessed(tools, target, [*command, *more], recorded, trace, comparisons)
+    common.drop_file(trace)
+    return said
 
 
 def exact(tools, target):

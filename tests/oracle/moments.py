@@ -7,14 +7,12 @@ moments    a program stops in QEMU's gdbstub at some calls of a function, and it
 """
 import json
 import os
-import shutil
 import subprocess
-import tempfile
 
 import common
 import states
 from common import Failure, TARGETS
-from gdbstep import Stub
+from gdbstep import stopped
 
 CALLS = 40
 SHOWN = range(1, CALLS + 1, 6)
@@ -41,31 +39,21 @@ def live(target, guest, environment, folder, path):
     order = "big" if TARGETS[target].big_endian else "little"
     address = {name: states.address_of(target, path, name) for name in (*DATA, *POINTERS)}
     seen = []
-    with tempfile.TemporaryDirectory(prefix="gdb.") as where:
-        socket = os.path.join(where, "s")
-        setarch = shutil.which("setarch") or "setarch"
-        process = subprocess.Popen([setarch, "-R", guest[0], "-g", socket, *guest[1:]],
-                                   stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                                   stderr=subprocess.DEVNULL, env=environment, cwd=folder)
-        try:
-            stub = Stub(socket, process)
-            kind = 2 if target == "thumb" else 4
-            if stub.request("Z0,%x,%x" % (place, kind)) != b"OK":
-                raise Failure("no breakpoint")
-            for call in range(CALLS):
-                if call:
-                    stub.request("s")  # it would stop at the same breakpoint again
-                stop = stub.request("c")
-                if stop[:1] != b"T":
-                    raise Failure("the live program ended after %d calls: %r" % (len(seen), stop))
-                parts = {address[name]: read(stub, address[name], size) for name, size in DATA.items()}
-                for name, (begin, size) in POINTERS.items():
-                    at = int.from_bytes(read(stub, address[name], word), order) + begin
-                    parts[at] = read(stub, at, size)
-                seen.append(parts)
-        finally:
-            process.kill()
-            process.wait()
+    with stopped(guest, environment, folder) as stub:
+        kind = 2 if target == "thumb" else 4
+        if stub.request("Z0,%x,%x" % (place, kind)) != b"OK":
+            raise Failure("no breakpoint")
+        for call in range(CALLS):
+            if call:
+                stub.request("s")  # it would stop at the same breakpoint again
+            stop = stub.request("c")
+            if stop[:1] != b"T":
+                raise Failure("the live program ended after %d calls: %r" % (len(seen), stop))
+            parts = {address[name]: read(stub, address[name], size) for name, size in DATA.items()}
+            for name, (begin, size) in POINTERS.items():
+                at = int.from_bytes(read(stub, address[name], word), order) + begin
+                parts[at] = read(stub, at, size)
+            seen.append(parts)
     return seen
 
 

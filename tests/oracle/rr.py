@@ -24,16 +24,6 @@ def said_by(target, log):
     return [line for line in lines if " v=" in line] if target == "x86_64-softmmu" else lines
 
 
-def exactly(tools, target, command, recorded, trace):
-    log = trace + ".log"
-    witness = machines.run_witness(command, ["-d", "in_asm,exec,nochain,plugin", "-plugin",
-                                             tools.plugin() + ",print-accesses=true"], log)
-    machines.same_console(witness, recorded)
-    said = machines.compare(tools, target, trace, log, machines.end_of(tools, target))
-    common.drop_file(log)
-    return said
-
-
 def replayed(tools, target):
     trace = os.path.join(tools.work, "replayed-%s.ctr" % target)
     log, session = trace + ".log", trace + ".rr"
@@ -55,7 +45,8 @@ def replayed(tools, target):
         raise Failure(wrong or "no exceptions in the trace")
     said = "%d exceptions" % n
     if target in EXACT:
-        said += "; " + exactly(tools, target, command, again, trace)
+        said += "; " + machines.witnessed(tools, target, command, again, trace,
+                                          [(machines.end_of(tools, target),)])
     for path in (trace, session):
         common.drop_file(path)
     return said
