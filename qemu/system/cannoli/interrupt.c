@@ -89,6 +89,9 @@ void cannoli_interrupt(CPUState *cpu)
     if (!cannoli_cpu(cpu)->thread) {
         return;
     }
+    if (cpu->exception_index < 0) {
+        cannoli_gate_interrupt(cpu);
+    }
     cannoli_regs_loop_exit(cpu);
     cannoli_regs_excepted(cpu);
     before.index = cpu->exception_index;

@@ -14,9 +14,10 @@
  * A closed gate costs nothing: with CF_CANNOLI_OFF among the thread's compile
  * flags it runs separate blocks, which record nothing.  Both kinds stay in the
  * cache.  Compile flags change in cannoli_gate_enter, at the beginning of
- * cpu_exec, and of machines in cannoli_gate_elsewhere and cannoli_gate_look,
- * before a block is looked up: there is no last block that could be linked to
- * one of the other kind.  Code that changes what a gate depends on makes the
+ * cpu_exec, and of machines in cannoli_gate_elsewhere, cannoli_gate_interrupt
+ * and cannoli_gate_look, before a block is looked up: there is no last block
+ * that could be linked to one of the other kind.  Code that changes what a gate
+ * depends on makes the
  * threads pass there: for changes by the recorder, that is a thread of our own,
  * which waits on a word in shared memory (the watch).
  *
@@ -296,7 +297,27 @@ static void set_gate(CPUState *cpu, bool begin)
     g->was_in_tree = g->in_tree;
 }
 
+/* Between s390x EXECUTE and its target nothing may happen. */
+static bool inside_insn(CPUState *cpu)
+{
+#ifdef TARGET_S390X
+    return cpu_env(cpu)->ex_value;
+#else
+    return false;
+#endif
+}
+
 #ifndef CONFIG_USER_ONLY
+/* Between two blocks of cpu_exec, with the big lock. */
+static void set_gate_inside(CPUState *cpu)
+{
+    /* What changed so far is compared while it is recorded. */
+    cannoli_regs_loop_exit(cpu);
+    set_gate(cpu, false);
+    /* The last block is not linked to one of the other kind. */
+    cpu->interrupt_request |= CPU_INTERRUPT_EXITTB;
+}
+
 void cannoli_gate_elsewhere(CPUState *cpu, bool elsewhere)
 {
     CannoliGate *g = gate_of(cpu);
@@ -305,11 +326,18 @@ void cannoli_gate_elsewhere(CPUState *cpu, bool elsewhere)
         BQL_LOCK_GUARD();
 
         g->elsewhere = elsewhere;
-        /* What changed so far is compared while it is recorded. */
-        cannoli_regs_loop_exit(cpu);
-        set_gate(cpu, false);
-        /* The last block is not linked to one of the other kind. */
-        cpu->interrupt_request |= CPU_INTERRUPT_EXITTB;
+        set_gate_inside(cpu);
+    }
+}
+
+void cannoli_gate_interrupt(CPUState *cpu)
+{
+    CannoliGate *g = gate_of(cpu);
+
+    if (g->begun && !inside_insn(cpu) &&
+        gate_cflags(g) != (cpu->tcg_cflags & CF_CANNOLI_MASK)) {
+        set_gate_inside(cpu);
+        cannoli_regs_outside(cpu);
     }
 }
 
@@ -422,20 +450,6 @@ static void emit_choice(CPUState *cpu)
 
 /* ---- in and out of translated code ---- */
 
-/* Between s390x EXECUTE and its target nothing may happen. */
-static bool inside_insn(CPUState *cpu)
-{
-#ifdef TARGET_S390X
-    if (cpu_env(cpu)->ex_value) {
-        cpu->cflags_next_tb =
-            curr_cflags(cpu) | CF_NO_GOTO_TB | CF_NO_GOTO_PTR | CF_NOIRQ | 1;
-        cpu_exit(cpu);
-        return true;
-    }
-#endif
-    return false;
-}
-
 void cannoli_gate_enter(CPUState *cpu)
 {
     CannoliGate *g = gate_of(cpu);
@@ -444,7 +458,13 @@ void cannoli_gate_enter(CPUState *cpu)
         refill(cannoli_cpu(cpu), g);
     }
     /* cpu_exec_step_atomic has chosen its block already */
-    if (cpu_in_exclusive_context(cpu) || inside_insn(cpu)) {
+    if (cpu_in_exclusive_context(cpu)) {
+        return;
+    }
+    if (inside_insn(cpu)) {
+        cpu->cflags_next_tb =
+            curr_cflags(cpu) | CF_NO_GOTO_TB | CF_NO_GOTO_PTR | CF_NOIRQ | 1;
+        cpu_exit(cpu);
         return;
     }
     if (g->tree_aside && !cannoli_tree_elsewhere(cpu, g->tree_sp)) {

@@ -72,6 +72,12 @@ uint32_t helper_cannoli_tree(CPUArchState *env, uint64_t pc);
 
 /* Before a block is looked up: whether what runs is not chosen. */
 void cannoli_gate_elsewhere(CPUState *cpu, bool elsewhere);
+/*
+ * Before an interrupt is taken, with the big lock: a gate that is about to open
+ * or close does so now, and it depends on that whether the interrupt is
+ * recorded.
+ */
+void cannoli_gate_interrupt(CPUState *cpu);
 /* After a request of the guest, whose block is not linked to others. */
 void cannoli_gate_look(CPUState *cpu);
 
