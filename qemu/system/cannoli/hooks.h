@@ -15,6 +15,7 @@
 #ifdef CONFIG_USER_ONLY
 #define cannoli_machine_on()       false
 #define cannoli_refuse_mttcg(errp) false
+#define cannoli_clock_lags()       false
 #else
 /* Is a machine recorded?  Then one host thread runs all vCPUs by default. */
 #define cannoli_machine_on() cannoli_on
@@ -23,6 +24,12 @@
  * vCPUs?  Then it sets errp.
  */
 bool cannoli_refuse_mttcg(Error **errp);
+/*
+ * With icount, before the virtual clock is moved on because all vCPUs wait: is
+ * there one of which not all instructions are counted yet?  The clock would be
+ * moved too far.  It is looked at again when the vCPU waits for events.
+ */
+bool cannoli_clock_lags(void);
 #endif
 
 #if defined(CONFIG_CANNOLI) && !defined(CONFIG_USER_ONLY)

@@ -1,5 +1,6 @@
 /*
- * Execution tracing into shared memory: vCPUs that wait, or are off
+ * Execution tracing into shared memory: vCPUs that wait, or are off; the clock
+ * while they do
  *
  * Copyright (c) 2026 the cannoli-record authors
  * SPDX-License-Identifier: GPL-2.0-or-later
@@ -57,4 +58,23 @@ void cannoli_power(CPUState *cpu)
         t->power = now;
         put_power(cpu, now ? now : CTR_POWER_WAKE);
     }
+}
+
+/*
+ * A vCPU is halted from an instruction on, but what it executed is counted when
+ * it has left the loop, later than in a QEMU that does not record.
+ */
+bool cannoli_clock_lags(void)
+{
+    CPUState *cpu;
+
+    if (!cannoli_on) {
+        return false;
+    }
+    CPU_FOREACH (cpu) {
+        if (qatomic_read(&cpu->icount_budget)) {
+            return true;
+        }
+    }
+    return false;
 }
