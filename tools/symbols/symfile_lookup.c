@@ -83,12 +83,21 @@ uint64_t symfile_in_module(const struct symfile *f, uint64_t vaddr)
                : s->in_module + (vaddr - s->vaddr);
 }
 
+/* Bytes of a segment in memory: one with cleared bytes has its last page cleared, too, where
+ * allocators begin.  Pages have at least this size. */
+static uint64_t bytes_in_memory(const struct segment *s)
+{
+    const uint64_t page = 4096, end = s->vaddr + s->memsz;
+
+    return s->memsz > s->filesz ? s->memsz + (page - end % page) % page : s->memsz;
+}
+
 bool symfile_is_cleared(const struct symfile *f, uint64_t vaddr)
 {
     for (uint32_t i = 0; f->type != ET_REL && i < f->nr_segments; i++) {
         const struct segment *s = &f->segments[i];
         if (vaddr >= s->vaddr && vaddr - s->vaddr >= s->filesz &&
-            vaddr - s->vaddr < s->memsz) {
+            vaddr - s->vaddr < bytes_in_memory(s)) {
             return !segment_at(f, vaddr, 0);
         }
     }
