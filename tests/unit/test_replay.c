@@ -727,6 +727,57 @@ static void test_found(void **state)
     assert_true(rests > 0);
 }
 
+/* The next execution of an instruction, of one thread: what going through its events finds. */
+static void test_found_exec(void **state)
+{
+    unsigned hits = 0;
+    (void)state;
+    for (unsigned seed = 0; seed < 4; seed++) {
+        struct recording r;
+        recording_make(&r, 170 + seed, 2, 400, 30, 8, CTR_EVENTS_EXEC | CTR_EVENTS_MEM,
+                       SIM_ALL, 1, 1);
+        struct ctr_trace *tr = open_bytes(r.file, r.bytes, seed & 1 ? CTR_OPEN_NO_INDEX : 0);
+        const struct sim_event *ev = r.thread[0].ev;
+        const size_t n = r.thread[0].n_ev;
+        for (size_t i = 0; i < n; i += 23 + seed) {
+            const uint64_t pc = ev[i].pc, from = ev[i * 7 % n].ordinal;
+            const int back = (int)(i & 1), point = i & 2 ? 1 : 0;
+            const struct ctr_range range = {pc, pc + 1, 0};
+            const struct ctr_filter filter = {.kinds = CTR_KIND_EXEC,
+                                              .nthread = 1,
+                                              .threads = &(uint32_t){0},
+                                              .pcs = &range,
+                                              .npc = 1};
+            uint64_t want = UINT64_MAX;
+            struct ctr_found found;
+            for (size_t k = 0; k < n; k++) {
+                const uint64_t o = ev[k].ordinal;
+                if (ev[k].mem || ev[k].reg || ev[k].os || ev[k].pc != pc ||
+                    (back ? o >= from : o + (unsigned)point <= from)) {
+                    continue;
+                }
+                if (want == UINT64_MAX || back) {
+                    want = o;
+                }
+            }
+            const int got = ctr_search(tr, &filter, 0, from,
+                                       (back ? CTR_SEARCH_BACK : 0u) |
+                                           (point ? CTR_SEARCH_POINT : 0u),
+                                       1 + seed % 3, &found, NULL);
+            assert_int_equal(got, want != UINT64_MAX);
+            if (got) {
+                assert_int_equal(found.ordinal, want);
+                assert_int_equal(found.kind, CTR_KIND_EXEC);
+                assert_true(found.pc == pc && found.addr == pc && found.size);
+                hits++;
+            }
+        }
+        ctr_close(tr);
+        recording_free(&r);
+    }
+    assert_true(hits > 100);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -734,7 +785,7 @@ int main(void)
         cmocka_unit_test(test_stop_in_order), cmocka_unit_test(test_counts),
         cmocka_unit_test(test_run_accesses),  cmocka_unit_test(test_times),
         cmocka_unit_test(test_cursor),        cmocka_unit_test(test_found),
-        cmocka_unit_test(test_live),
+        cmocka_unit_test(test_found_exec),    cmocka_unit_test(test_live),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1101,19 +1101,20 @@ CTR_API int ctr_cursor_seek_time(struct ctr_cursor *c, uint64_t ns,
 
 /* ------------------------------------------------------------------ search */
 
-/* What was found: an access, or memory that the system used for a call or signal. */
+/* What was found: an access, memory that the system used for a call or signal, or an
+ * instruction. */
 struct ctr_found {
     const struct ctr_thread *thread;
     uint64_t ordinal; /* of its instruction; of the system's: of the one that follows */
     uint64_t pc;      /* 0 of the system's */
-    uint64_t addr;
-    uint64_t size;
+    uint64_t addr; /* of an instruction: its pc */
+    uint64_t size; /* bytes */
     uint64_t chunk; /* its number */
     /* Ordinals around it, of its thread: nothing of another selected thread was between
      * them. They are of its slice (CTR_HAS_ORDER), as far as it is in the chunk, or of
      * the chunk. */
     uint64_t from, to;
-    uint32_t kind;  /* CTR_KIND_LOAD or _STORE */
+    uint32_t kind;  /* CTR_KIND_LOAD, _STORE or _EXEC */
     uint8_t system; /* 1: the system's */
 };
 
@@ -1129,8 +1130,9 @@ struct ctr_found {
  * place, with CTR_SEARCH_SYSTEM also what the system did right before it.  With any of the
  * flags the ordinal may be the one after the thread's last.
  *
- * The filter must have addrs; of its kinds CTR_KIND_LOAD, _STORE and _SYS (memory that
- * the system read or wrote, with _LOAD or _STORE) count.  Chunks that cannot match are
+ * The filter must have addrs (or phys); of its kinds CTR_KIND_LOAD, _STORE and _SYS (memory
+ * that the system read or wrote, with _LOAD or _STORE) count.  Or it has pcs only, and of
+ * its kinds _EXEC counts: the execution of an instruction there.  Chunks that cannot match are
  * not read if there is an index, and none beyond the one that matches.
  * workers: as in struct ctr_replay_opts.
  *

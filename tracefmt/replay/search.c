@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ctr_search: the access next to a place.
+ * ctr_search: the access, or the execution of an instruction, next to a place.
  *
  * Chunks are searched one by one, away from the place, and the index shows which need
  * not be. Several workers take them in that order. Once a worker has found something no
@@ -22,6 +22,7 @@ struct search {
     struct feed feed;   /* instructions and system events */
     struct feed system; /* system events only */
     int back;
+    int exec;        /* instructions are searched, not accesses */
     int point;       /* the instruction at the place is after it ... */
     int system_here; /* ... and what the system did right before it */
     uint32_t thread; /* the place */
@@ -102,7 +103,7 @@ static int take(struct search *s, struct searcher *me)
         if (!feed_chunk(&s->feed, c)) {
             continue;
         }
-        may = s->feed.want ? feed_may_match(&s->feed, c->index, &me->diag) : 0;
+        may = s->feed.runs ? feed_may_match(&s->feed, c->index, &me->diag) : 0;
         if (may < 0) {
             return may;
         }
@@ -206,12 +207,30 @@ static int look_event(struct searcher *me, const struct ctr_os_event *e)
                    });
 }
 
-static int look_run(struct searcher *me)
+static int look_insns(struct searcher *me)
 {
     const struct run *r = &me->walk.run;
-    if (!walk_selects(&me->walk)) {
-        return 0;
+    const struct ctr_block *b = &r->block->pub;
+    for (unsigned i = r->first; select_block(&me->walk.sel, b) && i < r->end; i++) {
+        uint64_t ordinal = r->ordinal + i - r->first;
+        uint64_t pc = ctr_block_pc(b, i);
+        if (select_pc(&me->walk.sel, pc) && is_side(me, ordinal) &&
+            hit(me, &(struct ctr_found){
+                        .ordinal = ordinal,
+                        .pc = pc,
+                        .addr = pc,
+                        .size = ctr_block_len(b, i),
+                        .kind = CTR_KIND_EXEC,
+                    })) {
+            return 1;
+        }
     }
+    return 0;
+}
+
+static int look_accesses(struct searcher *me)
+{
+    const struct run *r = &me->walk.run;
     for (uint32_t i = 0; i < r->naccess; i++) {
         const struct ctr_access *a = &r->access[i];
         if (!select_access(&me->walk.sel, r, i)) {
@@ -234,6 +253,13 @@ static int look_run(struct searcher *me)
         }
     }
     return 0;
+}
+
+static int look_run(struct searcher *me)
+{
+    return !walk_selects(&me->walk) ? 0
+           : me->s->exec            ? look_insns(me)
+                                    : look_accesses(me);
 }
 
 /* A slice begins: that of what was found may have ended. */
@@ -420,10 +446,11 @@ int ctr_search(struct ctr_trace *tr, const struct ctr_filter *filter, uint32_t t
         .ordinal = ordinal,
     };
     const uint32_t accesses = CTR_KIND_LOAD | CTR_KIND_STORE;
-    if (!tr->src.seekable || !filter || !(filter->naddr + filter->nphys)) {
+    if (!tr->src.seekable || !filter || !(filter->naddr + filter->nphys + filter->npc)) {
         return ctr_fail(diag, CTR_E_INVAL, CTR_NO_OFF, "search",
                         "it needs a file and addresses");
     }
+    s.exec = !(filter->naddr + filter->nphys);
     if (workers == 0) {
         long n = sysconf(_SC_NPROCESSORS_ONLN);
         workers = n > 0 ? (unsigned)n : 1;
@@ -441,7 +468,10 @@ int ctr_search(struct ctr_trace *tr, const struct ctr_filter *filter, uint32_t t
     }
     s.feed.want = tr->events & CTR_HAS_MEM && s.feed.kinds & accesses ? DEC_MEM : 0;
     s.feed.want |= s.feed.want && s.feed.filter.nphys ? DEC_PHYS : 0;
-    s.feed.runs = s.feed.want != 0;
+    if (s.exec) {
+        s.feed.want = 0;
+    }
+    s.feed.runs = s.exec ? (s.feed.kinds & CTR_KIND_EXEC) != 0 : s.feed.want != 0;
     s.system.runs = 0;
     if (!filter->npc && s.feed.kinds & accesses) {
         s.feed.os = s.system.os = s.feed.kinds & CTR_KIND_SYS;
