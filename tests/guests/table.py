@@ -19,7 +19,8 @@ moments   stops in a debugger, which reads its memory
 tree      counts its own calls, for tests/cli/calls-witness.sh; no case of its own
 
 Further cases of the same program (`also'): memory (it ends with a dump of its own
-memory, see guest.h), execlog and gdb (registers), coverage (each block once),
+memory, see guest.h), execlog and gdb (registers), description (what gdb is given of them),
+coverage (each block once),
 chosen-registers (the registers of a part).
 """
 import shutil
@@ -144,11 +145,11 @@ PROGRAMS = [
     # Direct calls of ppc64le enter after the address of the symbol.
     Program("moments", "moments", [t for t in ALL if t != "ppc64le"]),
     Program("calls", "exact", EVERY, also=("memory", "execlog", "gdb")),
-    Program("bare", "exact", BARE2, also=("calls",)),
+    Program("bare", "exact", BARE2, also=("calls", "description")),
     Program("bare-threads", "property", BARE2),
     Program("memory", "exact", EVERY, also=("memory", "execlog")),
     Program("atomics", "exact", EVERY, libs="-Wl,--as-needed -latomic", also=("memory",)),
-    Program("floats", "exact", EVERY, libs="-lm", also=("execlog", "gdb")),
+    Program("floats", "exact", EVERY, libs="-lm", also=("execlog", "gdb", "description")),
     Program("floats-O3", "exact", EVERY, source="floats.c", flags="-O3 -ffast-math", libs="-lm"),
     Program("faults", "exact", EVERY, also=("memory", "execlog", "coverage")),
     Program("derived", "exact", EVERY, also=("memory", "execlog")),

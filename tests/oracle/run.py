@@ -27,6 +27,7 @@ from common import Failure, Skip, TARGETS
 import bytecheck as byte_witness
 import boots
 import choices
+import description
 import devices
 import firmware
 import isa
@@ -209,6 +210,7 @@ CHECKS = {
     "execlog": lambda j: states.run_execlog(j.tools, j.target, j.name, j.guest, j.folder),
     "gdb": lambda j: states.run_gdb(j.tools, j.target, j.name, j.guest, j.folder, j.path,
                                     20000 if j.full else 4000),
+    "description": lambda j: description.run(j.tools, j.target, j.name, j.guest, j.folder),
     "moments": lambda j: moments.run(j.tools, j.target, j.name, j.guest, j.folder, j.path),
     "calls": lambda j: strace.run(j.tools, j.target, j.name, j.guest, j.folder, j.program.expect),
     "maps": lambda j: maps.run(j.tools, j.target, j.name, j.guest, j.folder, j.path),
