@@ -4,19 +4,26 @@
 description  tools/gdb makes the description and the bytes of registers out of a trace.  A
              program is recorded while it runs in the gdbstub, which reads its registers at
              some first executions of an instruction.  Features, names, numbers, sizes and
-             types must be those of the stub's description, and the bytes those of its packets
+             types must be those of the stub's description, and the bytes those of its packets.
+             A machine stops at a store, and there its recording ends
 """
 import os
 import re
+import shutil
 import subprocess
 import tempfile
 import xml.etree.ElementTree as ElementTree
 
 import common
+import outside
 from common import Failure
 from gdbstep import Stub
 
 STOPS = 40
+SIGTRAP = 5
+# gdb has names of its own for r0 to r31.
+RENAMED = {"mips", "mipsel", "mips64el", "mips-softmmu", "mipsel-softmmu"}
+MIPS = range(72)  # numbers that gdb knows without a description
 
 # Features of which the trace has a part only; in the first a number is a register's own.
 NUMBERED = {"org.gnu.gdb.riscv.csr"}
@@ -35,6 +42,7 @@ NO_VALUE = {
     "riscv64": "",
     "s390x": "gs_reserved gsd gssm gsepla",
     "ppc64le": "vscr vrsave",
+    "ppc": "",
     "m68k": "ps fp0 fp1 fp2 fp3 fp4 fp5 fp6 fp7 fpcontrol fpstatus fpiaddr",
     "sparc64": " ".join(["npc state fsr"] + ["f%d" % i for i in range(32)]
                         + ["f%d" % i for i in range(32, 64, 2)]),
@@ -49,8 +57,19 @@ NO_VALUE = {
 }
 for copy, of in (("thumb", "arm"), ("armeb", "arm"), ("aarch64_be", "aarch64"),
                  ("mipsel", "mips"), ("mips64el", "mips"), ("riscv32", "riscv64"),
-                 ("ppc64", "ppc64le"), ("ppc", "ppc64le")):
+                 ("ppc64", "ppc64le")):
     NO_VALUE[copy] = NO_VALUE[of]
+
+
+# QEMU's helpers for floating point write this one, which they promise not to do; translated
+# code, and with it the trace, sees the change later.
+NOT_COMPARED = {("sh4", "fpscr")}
+
+NO_VALUE.update({
+    "aarch64-softmmu": "", "arm-softmmu": "fpsid", "mips-softmmu": "", "mipsel-softmmu": "",
+    "riscv32-softmmu": "priv", "riscv64-softmmu": "priv", "x86_64-softmmu": "cr8 " + X87,
+})
+NAMES = {target: ["description"] for target in outside.NAMES if target in NO_VALUE}
 
 
 class Register:
@@ -83,6 +102,9 @@ class Description:
                 # QEMU's description of m68k has a comma between two tags.
                 self.add(ElementTree.fromstring(read(tag.get("href")).decode()))
 
+    def numbers(self):
+        return [r.number for registers in self.features.values() for r in registers]
+
     def add(self, feature):
         name = feature.get("name")
         registers = self.features.setdefault(name, [])
@@ -111,6 +133,8 @@ def compare_descriptions(target, live, ours):
         if ours.types[name] != live.types[name]:
             raise Failure("%s: types %s instead of %s" % (name, ours.types[name], live.types[name]))
         theirs = live.features[name]
+        if name == "org.gnu.gdb.loongarch.lsx" and theirs[24].name == "vr26":
+            theirs[24].name = "vr24"  # QEMU's description has vr26 twice
         if name in SHORTENED:
             named = {r.name: r for r in theirs}
             for r in registers:
@@ -168,6 +192,8 @@ def stopped_registers(stub, target, pcs, count):
         if stub.request("Z0,%x,%x" % (pc, kind)) != b"OK":
             raise Failure("no breakpoint")
         stop = stub.request("c")
+        while stop[:1] == b"T" and int(stop[1:3], 16) != SIGTRAP:
+            stop = stub.request("vCont;C" + stop[1:3].decode())  # it is the program's signal
         if stop[:1] != b"T":
             raise Failure("it ended before 0x%x: %r" % (pc, stop))
         stub.request("z0,%x,%x" % (pc, kind))
@@ -190,7 +216,9 @@ def recorded_live(tools, trace, guest, environment, folder, visit):
         try:
             stub = Stub(path, process)
             result = visit(stub)
-            stub.request("c")
+            stop = stub.request("c")
+            while stop[:1] == b"T":
+                stop = stub.request("vCont;C" + stop[1:3].decode())
             stub.socket.sendall(stub.ack)  # the stub waits for it before the program ends
             stub.socket.close()
             process.wait(common.PATIENCE)
@@ -238,6 +266,8 @@ def compare_values(target, table, number, seen, states):
             if value is None:
                 without.add(name)
                 continue
+            if (target, name) in NOT_COMPARED:
+                continue
             if there is None:
                 raise Failure("the stub has no register %d (%s)" % (number[i], name))
             if not same(target, name, value, there):
@@ -252,6 +282,37 @@ def compare_values(target, table, number, seen, states):
     return compared, known
 
 
+def accepted(tools, target, text):
+    """gdb loads the description without a warning, where there is a gdb for all targets."""
+    gdb = shutil.which("gdb-multiarch")
+    if not gdb:
+        return ""
+    path = os.path.join(tools.work, "description-%s.xml" % target)
+    with open(path, "w", encoding="ascii") as f:
+        f.write(text)
+    done = subprocess.run([gdb, "-nx", "-batch", "-ex", "set tdesc filename " + path,
+                           "-ex", "maint print registers"], capture_output=True, text=True)
+    common.drop_file(path)
+    if "unknown architecture" in done.stderr:
+        return ""  # this gdb was built without it
+    if done.returncode or done.stderr:
+        raise Failure("gdb: %s" % done.stderr[-500:])
+    known = {line.split()[0] for line in done.stdout.splitlines() if line.strip()}
+    described = {r.name for f in Description(text, None).features.values() for r in f}
+    # gdb joins these halves with others, and does not show them.
+    missing = {name for name in described - known if not re.fullmatch(r"v\d+l|vs\d+h", name)}
+    if target not in RENAMED and missing:
+        raise Failure("gdb has no %s" % sorted(missing))
+    return "; gdb has them"
+
+
+def numbers_of(target, live, text, table):
+    """The stub's number of each of ours, once the descriptions are equal."""
+    if live:
+        return compare_descriptions(target, live, Description(text, None))
+    return {i: i for i, (size, _) in table.items() if size}
+
+
 def run(tools, target, name, guest, folder):
     trace = os.path.join(tools.work, "description-%s-%s.ctr" % (target, name))
     done = common.record(tools, trace, guest, {}, folder, options=("--events", "exec,reg"))
@@ -264,11 +325,7 @@ def run(tools, target, name, guest, folder):
     def visit(stub):
         main = stub.read_object("target.xml")
         live = Description(main.decode(), stub.read_object) if main else None
-        ours = Description(text, None)
-        if live:
-            number = compare_descriptions(target, live, ours)
-        else:
-            number = {i: i for i, (size, _) in table.items() if size}
+        number = numbers_of(target, live, text, table)
         packet = stub.request("g").decode()
         return number, packet, stopped_registers(stub, target, pcs, sorted(set(number.values())))
 
@@ -281,8 +338,42 @@ def run(tools, target, name, guest, folder):
     compared, known = compare_values(target, table, number, seen, states)
     can_fail(target, table, number, seen, states)
     common.drop_file(trace)
-    return "%d registers of %d features, %d values at %d stops equal, %d registers not 0" % (
-        len(number), len(Description(text, None).features), compared, len(seen), len(known))
+    return "%d registers of %d features, %d values at %d stops equal, %d registers not 0%s" % (
+        len(number), len(Description(text, None).features), compared, len(seen), len(known),
+        accepted(tools, target, text))
+
+
+def machine(tools, target, full):
+    path = os.path.join(tools.work, "description-" + target)
+    r = outside.Rounds(tools, target, "description", "--events", "exec,reg",
+                       more=["-gdb", "unix:%s,server=on,wait=off" % path])
+    with r.running as running:
+        r.wait_until(20)
+        stub = Stub(path, running.recorder)  # the machine stops
+        stub.request("Z2,%x,%x" % (r.cell, r.size))
+        if not stub.request("c").startswith(b"T05"):
+            raise Failure("no stop")
+        main = stub.read_object("target.xml")
+        live = Description(main.decode(), stub.read_object) if main else None
+        values = {}
+        for i in live.numbers() if live else MIPS:
+            reply = stub.request("p%x" % i)
+            values[i] = None if is_x(reply) else reply.decode()
+        packet = stub.request("g").decode()
+    table, head, states = parse(output(tools, r.trace, "end"))
+    text = output(tools, "--xml", r.trace)
+    number = numbers_of(target, live, text, table)
+    seen = [(states[0][0], values)]  # after the last instruction there is no pc
+    check_table(table, head, number, text, packet, seen)
+    states[0][1][head["pc"]] = values[number[head["pc"]]]
+    compared, known = compare_values(target, table, number, seen, states)
+    can_fail(target, table, number, seen, states)
+    common.drop_file(r.trace)
+    return "%d registers, %d values equal, %d not 0%s" % (
+        len(number), compared, len(known), accepted(tools, target, text))
+
+
+RUN = {"description": machine}
 
 
 def check_table(table, head, number, text, packet, seen):

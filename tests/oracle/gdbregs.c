@@ -4,7 +4,7 @@
  * of the first thread, for description.py to compare with QEMU's gdbstub.
  *
  *   oracle-gdbregs --xml TRACE
- *   oracle-gdbregs TRACE [ORDINAL]...    ordinals ascend
+ *   oracle-gdbregs TRACE [ORDINAL]...    ordinals ascend; "end" is after the last
  *
  * The second form prints "count N in_g N pc N sp N", "reg NUMBER BYTES NAME" for each
  * number, and for each ordinal "at ORDINAL PC" and "NUMBER HEX", HEX - if there is no value.
@@ -77,7 +77,10 @@ int main(int argc, char **argv)
             bad("ordinals", -CTR_E_NOMEM, &diag);
         }
         for (size_t i = 0; i < n; i++) {
-            ordinal[i] = strtoull(argv[i + 2], NULL, 0);
+            const struct ctr_thread *t = ctr_trace_thread(tr, 0);
+            ordinal[i] = strcmp(argv[i + 2], "end") == 0 && t
+                             ? t->first + t->insns
+                             : strtoull(argv[i + 2], NULL, 0);
         }
         print_table(g);
         ret = n ? ctr_states(tr, 0, ordinal, n, print_state, g, &diag) : 0;

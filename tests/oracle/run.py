@@ -262,6 +262,8 @@ OTHERS = [
       for target, names in ram.NAMES.items()],
     *[("machine", [target], names, lambda j: outside.RUN[j.name](j.tools, j.target, j.full))
       for target, names in outside.NAMES.items()],
+    *[("machine", [target], names, lambda j: description.RUN[j.name](j.tools, j.target, j.full))
+      for target, names in description.NAMES.items()],
     *[("machine", [target], names, lambda j: rr.RUN[j.name](j.tools, j.target))
       for target, names in rr.NAMES.items()],
     *[("machine", [target], names, lambda j: power.RUN[j.name](j.tools, j.target))

@@ -92,14 +92,15 @@ static const struct gdb_run a64_mte[] = {
 };
 
 static const struct gdb_run a64_system[] = {
-    {"TPIDR_EL0 SVCR TPIDR2_EL0", 64, "int", "cp_regs", "tpidr_el0 svcr tpidr2_el0",
+    {"TPIDR_EL0", 64, "int", "cp_regs", "tpidr_el0", .if_recorded = true},
+    {"SVCR TPIDR2_EL0", 64, "int", "cp_regs", "svcr tpidr2_el0", .with = "z0",
      .if_recorded = true},
     {0},
 };
 
 /*
- * Pointer authentication and memory tagging have no register in the trace that shows them:
- * they are described for programs on a processor with SVE, as QEMU's default one is.  Without
+ * Pointer authentication, memory tagging and SME have no register in the trace that shows
+ * them: they are described on a processor with SVE, as QEMU's default one for programs is.  Without
  * the masks, gdb would not find the callers of functions that sign their return address.
  */
 static const struct gdb_feature aarch64[] = {

@@ -43,6 +43,6 @@ static const struct gdb_feature mips64[] = {
 
 const struct gdb_target gdb_targets_mips[] = {
     {"mips mipsel", "mips", "r29", mips32, .in_g = 3},
-    {"mips64 mips64el mipsn32 mipsn32el", "mips:isa64r2", "r29", mips64, .in_g = 3},
+    {"mips64 mips64el mipsn32 mipsn32el", "mips", "r29", mips64, .in_g = 3},
     {0},
 };

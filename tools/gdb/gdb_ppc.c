@@ -41,7 +41,6 @@ static const struct gdb_run none[] = {{0}};
     "vector v16i8 int8 16;union vec128 uint128 uint128 v4_float v4f v4_int32 v4i32 "     \
     "v8_int16 v8i16 v16_int8 v16i8;"
 
-/* Before VSX, 32-bit processors have their vectors in the same places. */
 static const struct gdb_feature ppc64[] = {
     {"org.gnu.gdb.power.core", "", core64},
     {"org.gnu.gdb.power.fpu", "", fpu, .base = 71},
@@ -52,10 +51,12 @@ static const struct gdb_feature ppc64[] = {
     {0},
 };
 
+/* The trace has a place for vectors, whether or not a processor has them.  Of machines a
+ * special register shows it; QEMU's default processor for programs has none. */
 static const struct gdb_feature ppc[] = {
     {"org.gnu.gdb.power.core", "", core32},
     {"org.gnu.gdb.power.fpu", "", fpu, .base = 71},
-    {"org.gnu.gdb.power.altivec", ALTIVEC, altivec},
+    {"org.gnu.gdb.power.altivec", ALTIVEC, altivec, .with = "vrsave"},
     {"org.qemu.power.spr", "", none, .when = GDB_MACHINE, .others = "spr",
      .others_bits = 32},
     {0},

@@ -149,10 +149,12 @@ static void set_source(struct layout *l, const struct gdb_run *run, struct gdb_r
     const char *from = run->from;
     char name[GDB_NAME_MAX];
     if (from && *from == '=') {
-        r->source = strcmp(from, GDB_FROM_PC) == 0        ? GDB_SOURCE_PC
+        const bool is_pc = strncmp(from, GDB_FROM_PC, strlen(GDB_FROM_PC)) == 0;
+        const char *number = is_pc ? strchr(from, '|') : from;
+        r->source = is_pc                                 ? GDB_SOURCE_PC
                     : strcmp(from, GDB_FROM_NOTHING) == 0 ? GDB_SOURCE_NONE
                                                           : GDB_SOURCE_VALUE;
-        r->value = strtoull(from + 1, NULL, 0);
+        r->value = number ? strtoull(number + 1, NULL, 0) : 0;
         return;
     }
     for (unsigned i = 0; i < parts && names_next(names, name); i++) {
@@ -188,7 +190,8 @@ static bool place_run(struct layout *l, unsigned feature, const struct gdb_run *
                               .unit = run->unit,
                               .is_signed = run->is_signed};
         set_source(l, run, r, &from, parts);
-        if (r->size == 0 || (run->if_recorded && r->source == GDB_SOURCE_NONE)) {
+        if (r->size == 0 || (run->if_recorded && r->source == GDB_SOURCE_NONE) ||
+            (run->with && !find(l, run->with))) {
             *r = (struct gdb_reg){0};
             continue;
         }
@@ -241,7 +244,7 @@ static bool is_wanted(const struct layout *l, const struct gdb_feature *f)
 static bool place(struct layout *l)
 {
     struct gdb_regs *g = l->g;
-    unsigned number = 0, in_g = l->target->in_g ? l->target->in_g : 1;
+    unsigned number = 0, left_in_g = l->target->in_g ? l->target->in_g : 1;
     for (unsigned i = 0; i < FEATURES_MAX && l->target->features[i].name; i++) {
         const struct gdb_feature *f = &l->target->features[i];
         l->wanted[i] = is_wanted(l, f);
@@ -265,8 +268,9 @@ static bool place(struct layout *l)
         if (f->others && !place_others(l, i, &number)) {
             return false;
         }
-        if (i < in_g) {
+        if (left_in_g) {
             g->in_g = number;
+            left_in_g--;
         }
     }
     for (unsigned i = 0; i < g->cap; i++) {
@@ -426,7 +430,7 @@ bool gdb_regs_get(const struct gdb_regs *g, const uint8_t *values, uint64_t pc,
     if (r->source == GDB_SOURCE_TRACE && values) {
         gather(r, values, v);
     } else if (r->source == GDB_SOURCE_PC || r->source == GDB_SOURCE_VALUE) {
-        uint64_t number = r->source == GDB_SOURCE_PC ? pc : r->value;
+        uint64_t number = r->source == GDB_SOURCE_PC ? pc | r->value : r->value;
         for (unsigned k = 0; k < 8; k++) {
             v[k] = (uint8_t)(number >> 8 * k);
         }

@@ -36,7 +36,7 @@ struct gdb_reg {
     bool is_signed;
     uint8_t nparts;
     enum gdb_source source;
-    uint64_t value;                     /* the constant */
+    uint64_t value;                     /* the constant; of PC, bits that it has, too */
     struct gdb_part part[GDB_FROM_MAX]; /* the lower one first */
 };
 

@@ -33,15 +33,18 @@ static const struct gdb_run machine32[] = PRIVILEGE(32, GDB_FROM_NOTHING);
 /* A register's number in the feature is that of the CSR. */
 #define CSR(names, number, bits)                                                         \
     {names, bits, "int", NULL, NULL, .at = number, .if_recorded = true}
+/* The trace has these also of a processor without vectors. */
+#define CSR_V(names, number, bits)                                                       \
+    {names, bits, "int", NULL, NULL, .at = number, .with = "v0", .if_recorded = true}
 #define CSRS(bits)                                                                       \
-    CSR("fflags frm fcsr", 1, bits), CSR("vstart vxsat vxrm", 8, bits),                  \
-        CSR("vcsr", 0xf, bits), CSR("sstatus", 0x100, bits), CSR("stvec", 0x105, bits),  \
-        CSR("scounteren", 0x106, bits), CSR("senvcfg", 0x10a, bits),                     \
-        CSR("sscratch sepc scause stval", 0x140, bits), CSR("satp", 0x180, bits),        \
-        CSR("mstatus", 0x300, bits),                                                     \
+    CSR("fflags frm fcsr", 1, bits), CSR_V("vstart vxsat vxrm", 8, bits),                \
+        CSR_V("vcsr", 0xf, bits), CSR("sstatus", 0x100, bits),                           \
+        CSR("stvec", 0x105, bits), CSR("scounteren", 0x106, bits),                       \
+        CSR("senvcfg", 0x10a, bits), CSR("sscratch sepc scause stval", 0x140, bits),     \
+        CSR("satp", 0x180, bits), CSR("mstatus", 0x300, bits),                           \
         CSR("medeleg mideleg mie mtvec mcounteren", 0x302, bits),                        \
         CSR("menvcfg", 0x30a, bits), CSR("mscratch mepc mcause mtval", 0x340, bits),     \
-        CSR("vl vtype", 0xc20, bits), {0}
+        CSR_V("vl vtype", 0xc20, bits), {0}
 
 static const struct gdb_run csr64[] = {CSRS(64)};
 static const struct gdb_run csr32[] = {CSRS(32)};

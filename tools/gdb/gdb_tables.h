@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What is not in the trace's table; "=N" is the constant N. */
+/* What is not in the trace's table; "=pc|N" has the bits of N, too; "=N" is a constant. */
 #define GDB_FROM_PC "=pc"
 #define GDB_FROM_ZERO "=0"
 #define GDB_FROM_NOTHING "=" /* not recorded */
@@ -30,6 +30,7 @@ struct gdb_run {
     uint8_t skip;     /* bytes of the trace's register that come before it */
     uint8_t unit;     /* bytes with an order of their own; 0: all */
     bool is_signed;   /* a narrower one of the trace is extended by its sign */
+    const char *with; /* only if the trace has this register; NULL: also without */
     bool if_recorded; /* only those that the trace has; the others leave gaps */
 };
 
