@@ -736,7 +736,8 @@ static void test_found_exec(void **state)
         struct recording r;
         recording_make(&r, 170 + seed, 2, 400, 30, 8, CTR_EVENTS_EXEC | CTR_EVENTS_MEM,
                        SIM_ALL, 1, 1);
-        struct ctr_trace *tr = open_bytes(r.file, r.bytes, seed & 1 ? CTR_OPEN_NO_INDEX : 0);
+        struct ctr_trace *tr =
+            open_bytes(r.file, r.bytes, seed & 1 ? CTR_OPEN_NO_INDEX : 0);
         const struct sim_event *ev = r.thread[0].ev;
         const size_t n = r.thread[0].n_ev;
         for (size_t i = 0; i < n; i += 23 + seed) {

@@ -1107,9 +1107,9 @@ struct ctr_found {
     const struct ctr_thread *thread;
     uint64_t ordinal; /* of its instruction; of the system's: of the one that follows */
     uint64_t pc;      /* 0 of the system's */
-    uint64_t addr; /* of an instruction: its pc */
-    uint64_t size; /* bytes */
-    uint64_t chunk; /* its number */
+    uint64_t addr;    /* of an instruction: its pc */
+    uint64_t size;    /* bytes */
+    uint64_t chunk;   /* its number */
     /* Ordinals around it, of its thread: nothing of another selected thread was between
      * them. They are of its slice (CTR_HAS_ORDER), as far as it is in the chunk, or of
      * the chunk. */
