@@ -10,6 +10,7 @@
 
 #include "cannoli/events.h"
 #include "state/memory_initial.h"
+#include "state/memory_near.h"
 
 #define LINE_BYTES 1024u
 #define FIRST_LINES 16u
@@ -43,6 +44,8 @@ struct memory_view {
     struct memory_initial *initial;
     struct line *lines; /* hash table by addr */
     uint32_t cap, n;    /* a power of two */
+    bool alone;         /* no other thread of the process can have changed its memory */
+    struct memory_near near;
 };
 
 /* Where a kernel's part of each address space begins: as Linux divides it by default. */
@@ -51,6 +54,17 @@ static uint64_t kernel_begins(const struct ctr_info *info)
     return info->addr_bits == 64          ? UINT64_C(1) << 63
            : info->elf_machine == EM_MIPS ? UINT64_C(1) << 31
                                           : UINT64_C(0xc0000000);
+}
+
+static bool is_alone(const struct ctr_trace *tr, uint32_t process)
+{
+    const struct ctr_thread *t;
+    unsigned n = 0;
+
+    for (uint32_t i = 0; (t = ctr_trace_thread(tr, i)) != NULL; i++) {
+        n += t->process == process;
+    }
+    return n == 1;
 }
 
 int memory_open(struct memory_view **out, struct ctr_trace *tr,
@@ -71,6 +85,7 @@ int memory_open(struct memory_view **out, struct ctr_trace *tr,
                                   .at = *at,
                                   .process = t->process,
                                   .jobs = jobs,
+                                  .alone = is_alone(tr, t->process),
                                   .cap = FIRST_LINES};
         m->lines = calloc(m->cap, sizeof(*m->lines));
         ret =
@@ -84,6 +99,16 @@ int memory_open(struct memory_view **out, struct ctr_trace *tr,
     return 0;
 }
 
+static struct line *slot_of(struct line *v, uint32_t cap, uint64_t addr)
+{
+    uint64_t i = (addr / LINE_BYTES) * UINT64_C(0x9e3779b97f4a7c15) >> 32;
+
+    while (v[i & (cap - 1)].addr != addr && v[i & (cap - 1)].used) {
+        i++;
+    }
+    return &v[i & (cap - 1)];
+}
+
 static void forget_lines(struct memory_view *m)
 {
     if (m->n) {
@@ -92,11 +117,87 @@ static void forget_lines(struct memory_view *m)
     }
 }
 
+/* ---------------------------------------------------------------- near moments */
+
+/* Whether a line that holds at one of the moments around an access does so at the other
+ * one, too; forward, what was written is added. */
+static bool survives(struct line *line, const struct near_access *a, bool forward)
+{
+    if (a->anything) {
+        return false;
+    }
+    for (unsigned i = 0; i < LINE_BYTES; i++) {
+        const uint64_t at = line->addr + i - a->addr;
+
+        if (at >= a->size || line->state[i] == BYTE_OPEN) {
+            continue;
+        }
+        if (!a->has_data || (a->write && !forward)) {
+            return false;
+        }
+        if (a->write) {
+            line->value[i] = a->data[at];
+            line->state[i] = BYTE_KNOWN;
+        } else if (line->state[i] != BYTE_KNOWN || line->value[i] != a->data[at]) {
+            return false; /* it was changed by what is not recorded */
+        }
+    }
+    return true;
+}
+
+/* Forgets what is different at another moment of the thread; false: all may be. */
+static bool keep_lines(struct memory_view *m, const struct moment *at)
+{
+    const bool forward = at->ordinal >= m->at.ordinal;
+    const uint64_t from = forward ? m->at.ordinal : at->ordinal;
+    const uint64_t to = forward ? at->ordinal : m->at.ordinal;
+    const struct near_access *v;
+    struct line *kept;
+    uint32_t n = 0;
+    size_t nr;
+
+    if (!m->alone || m->machine || at->thread != m->at.thread ||
+        to - from > MEMORY_NEAR || at->before_system || m->at.before_system || !m->n ||
+        memory_near_find(&m->near, m->tr, at->thread, from, to, &v, &nr, NULL)) {
+        return false;
+    }
+    kept = calloc(m->cap, sizeof(*kept));
+    for (uint32_t i = 0; kept && i < m->cap; i++) {
+        struct line *line = &m->lines[i];
+        bool same = line->used;
+
+        for (size_t k = 0; same && k < nr; k++) {
+            const struct near_access *a = &v[k];
+
+            same = (!a->anything && a->addr - line->addr >= LINE_BYTES &&
+                    line->addr - a->addr >= a->size) ||
+                   survives(line, a, forward);
+        }
+        if (same) {
+            *slot_of(kept, m->cap, line->addr) = *line;
+            n++;
+        }
+    }
+    if (!kept) {
+        return false;
+    }
+    free(m->lines);
+    m->lines = kept;
+    m->n = n;
+    return true;
+}
+
 void memory_move(struct memory_view *m, const struct moment *at)
 {
+    const bool kept = keep_lines(m, at);
+
     m->at = *at;
+    if (kept) {
+        return;
+    }
     m->placed = false;
     m->process = ctr_trace_thread(m->tr, at->thread)->process;
+    m->alone = is_alone(m->tr, m->process);
     forget_lines(m);
 }
 
@@ -104,6 +205,7 @@ void memory_close(struct memory_view *m)
 {
     if (m) {
         memory_initial_close(m->initial);
+        memory_near_free(&m->near);
         free(m->lines);
         free(m);
     }
@@ -420,6 +522,23 @@ static int find_space(struct memory_view *m, struct ctr_diag *diag)
     return info.events & CTR_HAS_CTX ? ctr_replay(m->tr, &ops, m, &opts, diag) : 0;
 }
 
+/* The bytes that cannot be changed. */
+static void read_constant(struct lookup *l)
+{
+    size_t n;
+
+    for (unsigned i = l->begin; i < l->end; i += (unsigned)n) {
+        const uint8_t *bytes = memory_initial_constant(
+            l->m->initial, l->m->process, l->m->at.time_ns, l->line->addr + i, &n);
+
+        n = n < l->end - i ? n : l->end - i;
+        for (size_t k = 0; bytes && k < n; k++) {
+            l->line->value[i + k] = bytes[k];
+            l->line->state[i + k] = BYTE_KNOWN;
+        }
+    }
+}
+
 /* Decides the bytes; sets the position of the search. */
 static int decide(struct lookup *l)
 {
@@ -427,6 +546,7 @@ static int decide(struct lookup *l)
     struct position here = {m->at.thread, m->process, m->at.ordinal, point_of(&m->at)};
     int ret;
 
+    read_constant(l);
     l->pos = here;
     l->flags = CTR_SEARCH_BACK;
     ret = m->machine && !m->placed ? find_space(l->m, l->diag) : 0;
@@ -453,16 +573,6 @@ static int decide(struct lookup *l)
 }
 
 /* ---------------------------------------------------------------------- lines */
-
-static struct line *slot_of(struct line *v, uint32_t cap, uint64_t addr)
-{
-    uint64_t i = (addr / LINE_BYTES) * UINT64_C(0x9e3779b97f4a7c15) >> 32;
-
-    while (v[i & (cap - 1)].addr != addr && v[i & (cap - 1)].used) {
-        i++;
-    }
-    return &v[i & (cap - 1)];
-}
 
 /* Makes room for one more line; false: no memory. */
 static bool make_room(struct memory_view *m)

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "common/array.h"
 #include "cannoli/events.h"
@@ -98,23 +99,27 @@ static const struct ctr_mapping *find(const struct memory_initial *m, uint64_t a
 
 /*
  * When the contents of an address at a time began.  A change of a mapping that stays in
- * place (growth, mprotect) ends one entry of the history and begins another.
+ * place (growth, mprotect) ends one entry of the history and begins another.  *prot: all
+ * that was permitted since then.
  */
 static uint64_t content_begin(struct memory_initial *m, uint32_t process, uint64_t addr,
-                              uint64_t time_ns)
+                              uint64_t time_ns, uint32_t *prot)
 {
     const struct ctr_mapping *now, *before;
 
+    *prot = 0;
     if (!m->maps || !read_process(m, process)) {
         return 0;
     }
     now = find(m, addr, time_ns, 0);
+    *prot = now ? now->prot : 0;
     while (now && (before = find(m, addr, 0, now->from_ns)) != NULL &&
            !strcmp(before->path, now->path) && before->inode == now->inode &&
            before->dev == now->dev &&
            (!now->inode ||
             addr - before->start + before->offset == addr - now->start + now->offset)) {
         now = before;
+        *prot |= now->prot;
     }
     return now ? now->from_ns : 0;
 }
@@ -130,7 +135,8 @@ static bool is_from_start(const struct memory_initial *m, uint32_t process,
 bool memory_initial_reaches(struct memory_initial *m, uint32_t process, uint64_t addr,
                             uint32_t thread, uint64_t ordinal, uint64_t time_ns)
 {
-    uint64_t begin = content_begin(m, process, addr, time_ns), pc, then;
+    uint32_t prot;
+    uint64_t begin = content_begin(m, process, addr, time_ns, &prot), pc, then;
     struct ctr_chunk chunk;
     struct ctr_diag diag;
     int ret;
@@ -150,7 +156,8 @@ bool memory_initial_reaches_chunk(struct memory_initial *m, uint32_t process,
                                   uint64_t addr, const struct ctr_chunk *chunk,
                                   uint64_t time_ns)
 {
-    uint64_t begin = content_begin(m, process, addr, time_ns);
+    uint32_t prot;
+    uint64_t begin = content_begin(m, process, addr, time_ns, &prot);
 
     return is_from_start(m, process, begin) || chunk->start_ns >= begin;
 }
@@ -180,6 +187,38 @@ int memory_initial_fork(struct memory_initial *m, uint32_t process, struct momen
 
 /* ------------------------------------------------------------------- contents */
 
+const uint8_t *memory_initial_constant(struct memory_initial *m, uint32_t process,
+                                       uint64_t time_ns, uint64_t addr, size_t *n)
+{
+    const struct ctr_mapping *c;
+    const uint8_t *bytes = NULL;
+    struct place place;
+    uint32_t prot;
+
+    *n = 1;
+    if (!m->places || !m->maps || m->info.machine || !read_process(m, process)) {
+        *n = SIZE_MAX;
+        return NULL;
+    }
+    c = find(m, addr, time_ns, 0);
+    if (!c || c->prot & PROT_WRITE || !c->path[0]) {
+        *n = c ? (size_t)(c->end - addr) : 1;
+        return NULL;
+    }
+    content_begin(m, process, addr, time_ns, &prot);
+    if (!(prot & PROT_WRITE) &&
+        places_find_data(m->places, m->tr, process, addr, &place) && place.module->file &&
+        !strcmp(place.module->path, c->path) &&
+        symfile_is_constant(place.module->file, place.vaddr)) {
+        bytes = symfile_bytes(place.module->file, place.vaddr, n);
+    }
+    if (!bytes) { /* looked for again soon, as a part of it may be such */
+        *n = 64 - addr % 64;
+    }
+    *n = *n > c->end - addr ? (size_t)(c->end - addr) : *n;
+    return bytes;
+}
+
 /* Whether memory may have been changed by what was not recorded. */
 static bool is_part(const struct memory_initial *m)
 {
@@ -204,6 +243,7 @@ bool memory_initial_byte(struct memory_initial *m, uint32_t process, uint64_t ti
     const struct ctr_mapping *c;
     const uint8_t *bytes = NULL;
     struct place place;
+    uint32_t prot;
     size_t n;
     const bool in_file = m->places &&
                          places_find_data(m->places, m->tr, process, addr, &place) &&
@@ -225,7 +265,7 @@ bool memory_initial_byte(struct memory_initial *m, uint32_t process, uint64_t ti
         return false;
     }
     c = find(m, addr, time_ns, 0);
-    if (c && is_zeroed(m, c, process, content_begin(m, process, addr, time_ns))) {
+    if (c && is_zeroed(m, c, process, content_begin(m, process, addr, time_ns, &prot))) {
         *value = 0;
         return true;
     }

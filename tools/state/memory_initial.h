@@ -7,6 +7,7 @@
 #define TOOLS_MEMORY_INITIAL_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "ctr.h"
@@ -34,6 +35,14 @@ bool memory_initial_reaches_chunk(struct memory_initial *m, uint32_t process,
  * that is recorded; or an error. */
 int memory_initial_fork(struct memory_initial *m, uint32_t process, struct moment *out,
                         struct ctr_diag *diag);
+
+/*
+ * Bytes of a file that a process cannot have changed: of a segment that is not writable,
+ * and whose mapping never was.  Returns those at addr and in *n their number; or NULL and in
+ * *n the number of bytes, at least one, for which there are none.
+ */
+const uint8_t *memory_initial_constant(struct memory_initial *m, uint32_t process,
+                                       uint64_t time_ns, uint64_t addr, size_t *n);
 
 /* A byte that nothing was stored to: that of the file, or 0 of new memory; false: not
  * known. */
