@@ -83,7 +83,7 @@ PACKAGES=(gcc libc6-dev cmake ninja-build pkg-config
 # pixman mips machines do not start).
 case ,$TARGETS, in *-softmmu,*) PACKAGES+=(libfdt-dev libslirp-dev libpixman-1-dev) ;; esac
 # What tests need whatever the target; the last four are for the target `lint'.
-TEST_PACKAGES=(zstd clang git strace gdb lcov elfutils dwz llvm g++
+TEST_PACKAGES=(zstd clang git strace gdb gdb-multiarch lcov elfutils dwz llvm g++
     zsh fish clang-format-19 shellcheck flake8 mandoc)
 # tests/oracle/stress.py compiles a class
 [ $FULL = OFF ] || TEST_PACKAGES+=(default-jdk-headless)

@@ -143,7 +143,7 @@ class Program:
 
 PROGRAMS = [
     # Direct calls of ppc64le enter after the address of the symbol.
-    Program("moments", "moments", [t for t in ALL if t != "ppc64le"]),
+    Program("moments", "moments", [t for t in ALL if t != "ppc64le"], also=["transcript"]),
     Program("calls", "exact", EVERY, also=("memory", "execlog", "gdb")),
     Program("bare", "exact", BARE2, also=("calls", "description")),
     Program("bare-threads", "property", BARE2),

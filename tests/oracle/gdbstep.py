@@ -226,18 +226,26 @@ class Stepper:
 
 
 @contextlib.contextmanager
-def stopped(command, environment=None, cwd=None):
-    """The stub of a program that is stopped at its begin; the program ends with the block."""
+def serving(command, environment=None, cwd=None):
+    """The socket where the stub of a program that is stopped at its begin listens, and the
+    process, which ends with the block."""
     with tempfile.TemporaryDirectory(prefix="gdb.") as folder:
         path = os.path.join(folder, "s")
         process = subprocess.Popen([common.SETARCH, "-R", command[0], "-g", path, *command[1:]],
                                    stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                    stderr=subprocess.DEVNULL, env=environment or {}, cwd=cwd)
         try:
-            yield Stub(path, process)
+            yield path, process
         finally:
             process.kill()
             process.wait()
+
+
+@contextlib.contextmanager
+def stopped(command, environment=None, cwd=None):
+    """The stub of a program that is stopped at its begin; the program ends with the block."""
+    with serving(command, environment, cwd) as (path, process):
+        yield Stub(path, process)
 
 
 def run(command, machine, out, start=None, limit=1 << 62, environment=None, cwd=None):

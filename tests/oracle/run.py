@@ -51,6 +51,7 @@ import states
 import strace
 import stress
 import switches
+import transcripts
 import tasks
 
 sys.path.insert(0, common.GUESTS)
@@ -212,6 +213,7 @@ CHECKS = {
                                     20000 if j.full else 4000),
     "description": lambda j: description.run(j.tools, j.target, j.name, j.guest, j.folder),
     "moments": lambda j: moments.run(j.tools, j.target, j.name, j.guest, j.folder, j.path),
+    "transcript": lambda j: transcripts.run(j.tools, j.target, j.name, j.guest, j.folder, j.path),
     "calls": lambda j: strace.run(j.tools, j.target, j.name, j.guest, j.folder, j.program.expect),
     "maps": lambda j: maps.run(j.tools, j.target, j.name, j.guest, j.folder, j.path),
     "scenario": lambda j: scenarios.run(j.tools, j.program, j.target, j.guest, j.folder),
@@ -228,6 +230,7 @@ CHECKS = {
 NO_CASES = {"part", "tree"}
 # Where not every target has what a kind is compared with.
 TARGETS_OF = {
+    "transcript": set(transcripts.CORE),
     "execlog": {"arm", "thumb", "aarch64", "riscv64", "x86_64"},
     "gdb": {"arm", "aarch64", "mipsel", "mips", "riscv64", "x86_64", "i386", "s390x", "ppc64le"},
 }

@@ -1,0 +1,287 @@
+# SPDX-License-Identifier: MIT
+"""A client of gdb's protocol that compares what tracegdb answers with the events of a trace.
+
+usage: tracegdb_check.py TRACE EXPECTED.json SEED
+
+Steps, breakpoints and watchpoints, forward and backward, at random places; registers and
+memory against `tracedump --state'; packets that are refused, and random ones.
+"""
+import bisect
+import json
+import os
+import random
+import subprocess
+import sys
+
+BIN = os.environ["BIN"]
+READ_ONLY = b"E.a trace can only be read"
+
+
+class Connection:
+    """Packets to a tracegdb of its own."""
+
+    def __init__(self, *args):
+        self.process = subprocess.Popen([BIN + "/tracegdb", *args], stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE)
+        self.rest = b""
+
+    def byte(self):
+        if not self.rest:
+            self.rest = os.read(self.process.stdout.fileno(), 65536)
+            if not self.rest:
+                raise EOFError("tracegdb ended: %r" % self.process.wait())
+        first, self.rest = self.rest[:1], self.rest[1:]
+        return first
+
+    def send(self, data):
+        self.process.stdin.write(data)
+        self.process.stdin.flush()
+
+    def receive(self):
+        while self.byte() != b"$":
+            pass
+        data = b""
+        while (c := self.byte()) != b"#":
+            data += bytes([self.byte()[0] ^ 0x20]) if c == b"}" else c
+        self.byte(), self.byte()
+        self.send(b"+")
+        return data
+
+    def request(self, text):
+        data = text if isinstance(text, bytes) else text.encode()
+        self.send(b"$%s#%02x" % (data, sum(data) & 0xff))
+        return self.receive()
+
+    def monitor(self, command):
+        return bytes.fromhex(self.request("qRcmd," + command.encode().hex()).decode()).decode()
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.stdout.close()
+        return self.process.wait()
+
+
+class Trace:
+    """The events of a process in recorded order."""
+
+    def __init__(self, path, expected, pid):
+        self.path, self.pid = path, pid
+        with open(expected, encoding="utf-8") as f:
+            events = [e for e in map(json.loads, f) if e.get("pid") == pid]
+        self.execs, self.accesses = [], []  # (tid, ordinal, pc), (index in execs, store, range)
+        where = {}
+        for e in events:
+            if e["kind"] == "exec":
+                where[e["tid"], e["ordinal"]] = len(self.execs)
+                self.execs.append((e["tid"], e["ordinal"], int(e["pc"], 16)))
+        for e in events:
+            if e["kind"] in ("load", "store"):
+                begin = int(e["addr"], 16)
+                self.accesses.append((where[e["tid"], e["ordinal"]], e["kind"] == "store",
+                                      begin, begin + e["size"]))
+        self.accesses.sort(key=lambda a: a[0])
+        self.last = {}
+        for tid, ordinal, _ in self.execs:
+            self.last[tid] = max(self.last.get(tid, 0), ordinal)
+
+
+def place(gdb):
+    """(tid, ordinal)"""
+    words = gdb.monitor("where").replace(",", "").split()
+    return int(words[1]), int(words[3])
+
+
+def go_to(gdb, trace, i):
+    tid, ordinal, _ = trace.execs[i]
+    assert gdb.request("Hgp%x.%x" % (trace.pid, tid)) == b"OK" or gdb.monitor("goto 0s")
+    said = gdb.monitor("goto %d" % ordinal)
+    if place(gdb) != (tid, ordinal):  # the thread is not there at the time of the place before
+        return None
+    assert said, trace.execs[i]
+    return i
+
+
+def expect_exec(trace, at, pcs, back):
+    """What a breakpoint stops at next; None: nothing."""
+    order = range(at - 1, -1, -1) if back else range(at + 1, len(trace.execs))
+    return next((i for i in order if trace.execs[i][2] in pcs), None)
+
+
+def check_breaks(gdb, trace, rng):
+    hits = 0
+    for _ in range(60):
+        at = go_to(gdb, trace, rng.randrange(len(trace.execs)))
+        if at is None:
+            continue
+        pcs = {rng.choice(trace.execs)[2] for _ in range(rng.randrange(1, 4))}
+        for pc in pcs:
+            assert gdb.request("Z%d,%x,4" % (rng.randrange(2), pc)) == b"OK"
+        for _ in range(4):
+            back = rng.random() < .5
+            want = expect_exec(trace, at, pcs, back)
+            stop = gdb.request("bc" if back else "c")
+            seen = place(gdb)
+            if want is None:
+                assert (b"replaylog:begin" if back else b"replaylog:end") in stop, stop
+                break
+            assert seen == trace.execs[want][:2], (trace.execs[at], pcs, back, seen, trace.execs[want], stop)
+            hits += 1
+            at = want
+        for pc in pcs:
+            assert gdb.request("z0,%x,4" % pc) == gdb.request("z1,%x,4" % pc) == b"OK"
+    return hits
+
+
+def check_watches(gdb, trace, rng):
+    """Of the thread alone: with others the order of accesses within a chunk counts."""
+    hits = 0
+    for _ in range(60):
+        at = go_to(gdb, trace, rng.randrange(len(trace.execs)))
+        if at is None:
+            continue
+        kind = rng.choice("234")
+        addr = rng.choice(trace.accesses)[2]
+        size = rng.choice([1, 4, 8])
+        assert gdb.request("Z%s,%x,%x" % (kind, addr, size)) == b"OK"
+        for _ in range(3):
+            back = rng.random() < .5
+            fit = [a[0] for a in trace.accesses if a[2] < addr + size and addr < a[3] and
+                   (kind == "4" or a[1] == (kind == "2"))]
+            found = bisect.bisect_left(fit, at)
+            stop = gdb.request("bc" if back else "c")
+            seen = place(gdb)
+            if not (found if back else found < len(fit)):
+                assert b"replaylog:" in stop, stop
+                break
+            tid, ordinal, _ = trace.execs[fit[found - 1] if back else fit[found]]
+            ordinal += not back and ordinal < trace.last[tid]
+            assert seen == (tid, ordinal) and b"watch:" in stop, (
+                trace.execs[at], kind, addr, size, back, seen, (tid, ordinal), stop)
+            hits += 1
+            at = next(i for i, e in enumerate(trace.execs) if e[:2] == seen)
+        assert gdb.request("z%s,%x,%x" % (kind, addr, size)) == b"OK"
+    return hits
+
+
+def pc_of(stop):
+    """That of arm, which the answer brings: register 15."""
+    for item in stop[3:].split(b";"):
+        if item.startswith(b"f:"):
+            return int.from_bytes(bytes.fromhex(item[2:].decode()), "little")
+    raise AssertionError("no pc: %r" % stop)
+
+
+def check_steps(gdb, trace, rng):
+    """The states backward are those forward in reverse."""
+    for _ in range(4):
+        tid, ordinal, _ = trace.execs[rng.randrange(len(trace.execs))]
+        if go_to(gdb, trace, next(i for i, e in enumerate(trace.execs) if e[:2] == (tid, ordinal))) is None:
+            continue
+        pcs = {e[1]: e[2] for e in trace.execs if e[0] == tid}
+        states, n = [gdb.request("g")], 0
+        while n < 100 and ordinal + n < trace.last[tid]:
+            stop = gdb.request("s")
+            n += 1
+            assert pc_of(stop) == pcs[ordinal + n], (tid, ordinal + n, stop)
+            states.append(gdb.request("g"))
+        for i in range(n - 1, -1, -1):
+            stop = gdb.request("bs")
+            assert pc_of(stop) == pcs[ordinal + i], (tid, ordinal + i, stop)
+            assert gdb.request("g") == states[i], (tid, ordinal + i)
+
+
+def state_of(trace, tid, ordinal, places):
+    done = subprocess.run(
+        [BIN + "/tracedump", "--json", "--no-modules", "--state=%d" % ordinal, "--thread=%d" % tid,
+         "--pid=%d" % trace.pid, "--memory=" + ",".join("0x%x+0x%x" % p for p in places), trace.path],
+        capture_output=True, text=True, check=False)
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    memory = {}
+    for line in lines[1:]:
+        data = line["bytes"] and bytes.fromhex(line["bytes"])
+        for i in range(line["size"]):
+            memory[int(line["address"], 16) + i] = data[i] if data else None
+    return lines[0], memory
+
+
+def read_memory(gdb, addr, n):
+    """By address, None where nothing is known."""
+    memory = {}
+    while len(memory) < n:
+        answer = gdb.request("m%x,%x" % (addr + len(memory), n - len(memory)))
+        if answer == b"E01":
+            memory[addr + len(memory)] = None
+            continue
+        for byte in bytes.fromhex(answer.decode()):
+            memory[addr + len(memory)] = byte
+    return memory
+
+
+def check_states(gdb, trace, rng):
+    """Also after steps, with memory that was read before them."""
+    known = 0
+    for _ in range(12):
+        if go_to(gdb, trace, rng.randrange(len(trace.execs))) is None:
+            continue
+        places = [(rng.choice(trace.accesses)[2] & ~15, 32) for _ in range(4)]
+        for _ in range(3):
+            for _ in range(rng.randrange(6)):
+                gdb.request(rng.choice(["s", "s", "bs"]))
+                for p in places:
+                    read_memory(gdb, *p)
+            tid, ordinal = place(gdb)
+            state, memory = state_of(trace, tid, ordinal, places)
+            for p in places:
+                seen = read_memory(gdb, *p)
+                assert all(seen[a] == memory[a] for a in seen), (tid, ordinal, p, [
+                    (hex(a), seen[a], memory[a]) for a in seen if seen[a] != memory[a]])
+                known += sum(v is not None for v in seen.values())
+            for number, name in ((0, "r0"), (3, "r3"), (13, "sp")):
+                value = int.from_bytes(bytes.fromhex(gdb.request("p%x" % number).decode()), "little")
+                assert value == int(state["registers"][name], 16), (tid, ordinal, name)
+    return known
+
+
+def check_refusals(gdb, rng):
+    for packet in ("M0,1:00", "X0,0:", "G00", "P0=00000000"):
+        assert gdb.request(packet) == READ_ONLY, packet
+    assert gdb.request("vMustReplyEmpty") == gdb.request("qNothing") == b""
+    assert gdb.request("Z9,0,0") == b"" and gdb.request("Z2,0,0").startswith(b"E.")
+    assert gdb.request("p999").startswith(b"E.") and gdb.request("Hgp64.7777") == b"E01"
+    assert gdb.request("qXfer:features:read:none.xml:0,100").startswith(b"E.")
+    assert b"<target" in gdb.request("qXfer:features:read:target.xml:0,ffff")
+    gdb.send(b"$g#00")  # a damaged packet is requested again
+    while gdb.byte() != b"-":
+        pass
+    letters = b"?!bcsgpmGPMXHTvzZqQ0123456789abcdef,:;-.+xXfer"
+    for _ in range(3000):
+        packet = bytes(rng.choice(letters) for _ in range(rng.randrange(1, 24)))
+        if packet[:1] not in (b"k", b"D", b"R") and not packet.startswith(b"vK"):
+            gdb.request(packet)
+    assert gdb.request("?").startswith(b"T")
+
+
+def main():
+    path, expected, seed = sys.argv[1], sys.argv[2], int(sys.argv[3])
+    rng = random.Random(seed)
+    hits = [0, 0, 0]
+    for pid in (100, 200):
+        trace = Trace(path, expected, pid)
+        gdb = Connection("-q", "-j2", "--pid=%d" % pid, path)
+        assert b"ReverseContinue+" in gdb.request("qSupported:multiprocess+;swbreak+;hwbreak+")
+        # no signal stops it
+        assert gdb.request("QPassSignals:" + ";".join("%x" % n for n in range(256))) == b"OK"
+        hits[0] += check_breaks(gdb, trace, rng)
+        if len(trace.last) == 1:
+            hits[1] += check_watches(gdb, trace, rng)
+        check_steps(gdb, trace, rng)
+        hits[2] += check_states(gdb, trace, rng)
+        check_refusals(gdb, rng)
+        assert gdb.request("D") == b"OK"
+        status = gdb.close()
+        assert status in (0, 3), status
+    assert hits[0] > 50 and hits[1] > 20 and hits[2] > 500, hits
+    print("%d breakpoints, %d watchpoints, %d bytes of memory" % tuple(hits))
+
+
+main()

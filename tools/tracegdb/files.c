@@ -1,0 +1,501 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Files for gdb: which program runs, its auxiliary vector, and the bytes of the programs
+ * and libraries of the trace.  Other files are not served.
+ */
+#include "session.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "input/comm.h"
+#include "query/fork.h"
+
+#define FILES_MOST 64
+#define READ_MOST 0x4000u
+
+/* What gdb opened, and what else was looked for. */
+struct file_server {
+    int fds[FILES_MOST]; /* -1: free */
+    char *program;       /* of process `of' */
+    uint8_t auxv[4096];
+    size_t auxv_bytes;
+    uint32_t of;
+    bool known;
+};
+
+static struct file_server *server_of(struct session *s)
+{
+    if (!s->files) {
+        s->files = calloc(1, sizeof(*s->files));
+        for (int i = 0; s->files && i < FILES_MOST; i++) {
+            s->files->fds[i] = -1;
+        }
+    }
+    return s->files;
+}
+
+void files_close(struct session *s)
+{
+    for (int i = 0; s->files && i < FILES_MOST; i++) {
+        if (s->files->fds[i] >= 0) {
+            close(s->files->fds[i]);
+        }
+    }
+    if (s->files) {
+        free(s->files->program);
+    }
+    free(s->files);
+    s->files = NULL;
+}
+
+/* ------------------------------------------------------------------------ auxv */
+
+struct stack {
+    struct session *s;
+    uint64_t at;
+    unsigned word; /* bytes */
+    uint8_t bytes[8];
+};
+
+/* A word in the target's order. */
+static uint64_t word_of(const struct session *s, const uint8_t *bytes)
+{
+    const unsigned word = s->info.addr_bits / 8;
+    uint64_t value = 0;
+
+    for (unsigned i = 0; i < word; i++) {
+        value |= (uint64_t)bytes[i] << 8 * (s->info.big_endian ? word - 1 - i : i);
+    }
+    return value;
+}
+
+/* The next word of the stack; false: it is not known. */
+static bool next_word(struct stack *st, uint64_t *value)
+{
+    uint8_t known[8];
+    bool ok = !position_memory(st->s, st->at, st->bytes, known, st->word);
+
+    for (unsigned i = 0; ok && i < st->word; i++) {
+        ok = known[i];
+    }
+    *value = word_of(st->s, st->bytes);
+    st->at += st->word;
+    return ok;
+}
+
+/* argc, its arguments, 0, the environment, 0, pairs up to AT_NULL. */
+static void read_vector(struct session *s, uint64_t sp, struct file_server *f)
+{
+    struct stack st = {s, sp, s->info.addr_bits / 8, {0}};
+    uint64_t argc, value = 1;
+
+    if (!next_word(&st, &argc) || argc > UINT32_MAX) {
+        return;
+    }
+    st.at += (argc + 1) * st.word;
+    while (value) {
+        if (!next_word(&st, &value)) {
+            return;
+        }
+    }
+    for (size_t n = 0; n + 2 * st.word <= sizeof(f->auxv);) {
+        uint64_t type;
+
+        if (!next_word(&st, &type)) {
+            return;
+        }
+        memcpy(f->auxv + n, st.bytes, st.word);
+        if (!next_word(&st, &value)) {
+            if (type != AT_NULL) {
+                return;
+            }
+            memset(st.bytes, 0, sizeof(st.bytes)); /* which nobody reads */
+        }
+        memcpy(f->auxv + n + st.word, st.bytes, st.word);
+        n += 2 * st.word;
+        if (type == AT_NULL) {
+            f->auxv_bytes = n;
+            return;
+        }
+    }
+}
+
+/* The one that a process begins with, which has one as the session is there. */
+static const struct ctr_thread *first_thread(const struct session *s)
+{
+    const struct ctr_thread *t;
+    uint32_t i = 0;
+
+    while ((t = ctr_trace_thread(s->tr, i)) != NULL && t->process != s->process) {
+        i++;
+    }
+    return t;
+}
+
+/* Reads it where the process begins, if a program begins there. */
+static void find_vector(struct session *s, struct file_server *f)
+{
+    const struct moment here = s->at;
+    const struct ctr_thread *first = first_thread(s);
+    const uint8_t *values;
+    uint8_t bytes[GDB_REG_MAX];
+    const int sp = gdb_regs_sp(s->regs);
+    uint64_t pc, value = 0;
+    struct moment at;
+
+    if (first->first || sp < 0 || fork_find(s->tr, s->process, &at, &s->diag) == 1) {
+        return;
+    }
+    if (!position_go(s, first->index, 0) &&
+        !position_state(s, first->index, &values, &pc) &&
+        gdb_regs_get(s->regs, values, pc, (unsigned)sp, bytes)) {
+        const uint32_t size = gdb_regs_size(s->regs, (unsigned)sp);
+
+        for (unsigned i = 0; i < size && i < 8; i++) {
+            value |= (uint64_t)bytes[i] << 8 * (s->info.big_endian ? size - 1 - i : i);
+        }
+        read_vector(s, value, f);
+    }
+    position_go(s, here.thread, here.ordinal);
+}
+
+/* ----------------------------------------------------------------- the program */
+
+/* An entry of the vector; 0: it has none. */
+static uint64_t vector_value(const struct session *s, const struct file_server *f,
+                             uint64_t type)
+{
+    const unsigned word = s->info.addr_bits / 8;
+
+    for (size_t n = 0; n + 2 * word <= f->auxv_bytes; n += 2 * word) {
+        if (word_of(s, f->auxv + n) == type) {
+            return word_of(s, f->auxv + n + word);
+        }
+    }
+    return 0;
+}
+
+/* Mappings of a process where it begins, to find the program's. */
+struct program_search {
+    uint64_t entry;   /* of the program, 0: not known */
+    const char *base; /* of its argv[0] ... */
+    size_t base_len;  /* ... 0: not known */
+    char *found;
+    int rank;
+};
+
+/* The file with the program's entry is the one; else the one with its name; else any. */
+static int rank_mapping(void *arg, const struct ctr_mapping *m)
+{
+    struct program_search *p = arg;
+    const char *slash = strrchr(m->path, '/');
+    const bool named = slash && strlen(slash + 1) == p->base_len &&
+                       !memcmp(slash + 1, p->base, p->base_len);
+    const int rank = p->entry >= m->start && p->entry < m->end ? 3 : named ? 2 : 1;
+
+    if (m->path[0] == '/' && rank > p->rank) {
+        free(p->found);
+        p->found = strdup(m->path);
+        p->rank = rank;
+    }
+    return 0;
+}
+
+static char *find_program(struct session *s, const struct file_server *f)
+{
+    const struct ctr_thread *first = first_thread(s);
+    uint64_t pc, time_ns = 0;
+    struct program_search search = {.entry = vector_value(s, f, AT_ENTRY)};
+    struct comm_table *names = NULL;
+    struct program program = {0};
+    struct ctr_maps *maps;
+
+    if (!comm_load(&names, s->tr, &s->diag)) {
+        program = comm_program(names, s->process);
+    }
+    if (program.args.n) {
+        struct ctr_str base = args_base(&program);
+
+        search.base = base.p;
+        search.base_len = base.n;
+    }
+    /* Those of the loader, before the first instruction. */
+    ctr_state_at(s->tr, first->index, first->first, NULL, &pc, &time_ns, &s->diag);
+    if (!ctr_maps_load_to(&maps, s->tr, time_ns + 1, 0, &s->diag)) {
+        ctr_maps_each(maps, s->process, time_ns, rank_mapping, &search);
+        ctr_maps_free(maps);
+    }
+    comm_free(names);
+    return search.found;
+}
+
+static struct file_server *know(struct session *s)
+{
+    struct file_server *f = server_of(s);
+    const uint32_t chosen = s->chosen;
+
+    if (f && !(f->known && f->of == s->process)) {
+        free(f->program);
+        f->auxv_bytes = 0;
+        find_vector(s, f);
+        s->chosen = chosen;
+        f->program = find_program(s, f);
+        f->of = s->process;
+        f->known = true;
+    }
+    return f;
+}
+
+const char *files_program(struct session *s)
+{
+    const struct file_server *f = know(s);
+
+    return f ? f->program : NULL;
+}
+
+const uint8_t *files_auxv(struct session *s, size_t *n)
+{
+    const struct file_server *f = know(s);
+
+    *n = f ? f->auxv_bytes : 0;
+    return *n ? f->auxv : NULL;
+}
+
+/* ----------------------------------------------------------------------- vFile */
+
+/* gdb's numbers of errors (include/gdb/fileio.h). */
+enum { GDB_EPERM = 1, GDB_ENOENT = 2, GDB_EBADF = 9, GDB_EINVAL = 22, GDB_ENFILE = 23 };
+
+static bool refuse(struct session *s, int error)
+{
+    return textbuf_printf(&s->out, "F-1,%x", (unsigned)error);
+}
+
+/* How well a module's path fits the name that the guest has for it: all of it; its end, as
+ * of qemu -L; the file name only, as where /lib is a link to another folder. */
+static int rank_path(const char *path, const char *name)
+{
+    const char *end = name + strspn(name, "/");
+    const char *slash = strrchr(end, '/');
+
+    return !strcmp(path, name)                               ? 3
+           : !*end                                           ? 0
+           : sym_path_matches(path, end)                     ? 2
+           : sym_path_matches(path, slash ? slash + 1 : end) ? 1
+                                                             : 0;
+}
+
+/* The file of a module of the trace that the guest names so; NULL. */
+static const char *path_of(const struct session *s, const char *name)
+{
+    const struct module **v, *found = NULL;
+    struct symfile_info info;
+    uint32_t n = 0;
+    int best = 0;
+
+    v = s->places ? places_modules(s->places, &n) : NULL;
+    for (uint32_t i = 0; v && i < n; i++) {
+        const int rank = v[i]->file ? rank_path(v[i]->path, name) : 0;
+
+        if (rank > best) {
+            best = rank;
+            found = v[i];
+        }
+    }
+    free(v);
+    if (!found) {
+        return NULL;
+    }
+    symfile_info(found->file, &info);
+    return info.path;
+}
+
+/* "start-end rwxp offset dev inode path", as in /proc. */
+static int put_mapping(void *arg, const struct ctr_mapping *m)
+{
+    return !textbuf_printf(
+        arg,
+        "%08" PRIx64 "-%08" PRIx64 " %c%c%cp %08" PRIx64 " %02x:%02x %" PRIu64 "%s%s\n",
+        m->start, m->end, m->prot & 1 ? 'r' : '-', m->prot & 2 ? 'w' : '-',
+        m->prot & 4 ? 'x' : '-', m->offset, (unsigned)(m->dev >> 8 & 0xff),
+        (unsigned)(m->dev & 0xff), m->inode, *m->path ? " " : "", m->path);
+}
+
+/* Whether a name is that of the process's /proc/PID/maps, or of one of its tasks'. */
+static bool is_maps(const struct session *s, const char *name)
+{
+    const int32_t pid = ctr_trace_process(s->tr, s->process)->pid;
+    int seen = 0, end = 0;
+
+    return (sscanf(name, "/proc/%d/maps%n", &seen, &end) == 1 && end && !name[end] &&
+            seen == pid) ||
+           (sscanf(name, "/proc/%d/task/%*d/maps%n", &seen, &end) == 1 && end &&
+            !name[end] && seen == pid);
+}
+
+/* The mappings at the position, as a file; a descriptor or -1. */
+static int open_maps(struct session *s)
+{
+    struct textbuf b = {0};
+    struct ctr_maps *maps;
+    int fd = -1;
+
+    if (ctr_maps_load_to(&maps, s->tr, s->at.time_ns + 1, 0, &s->diag)) {
+        return -1;
+    }
+    if (!ctr_maps_each(maps, s->process, s->at.time_ns, put_mapping, &b) && b.len) {
+        fd = memfd_create("maps", MFD_CLOEXEC);
+        if (fd >= 0 && write(fd, b.data, b.len) != (ssize_t)b.len) {
+            close(fd);
+            fd = -1;
+        }
+    }
+    textbuf_fini(&b);
+    ctr_maps_free(maps);
+    return fd;
+}
+
+static bool open_file(struct session *s, const char *p)
+{
+    struct file_server *f = server_of(s);
+    char name[4096];
+    const char *end = strchr(p, ','), *path;
+    char *hex = end ? strndup(p, (size_t)(end - p)) : NULL;
+    const long n = hex ? parse_hex_bytes(hex, (uint8_t *)name, sizeof(name) - 1) : -1;
+    uint64_t flags;
+    int slot = 0;
+
+    free(hex);
+    if (!f) {
+        return false;
+    }
+    if (n < 0 || (end++, !parse_hex(&end, &flags))) {
+        return refuse(s, GDB_EINVAL);
+    }
+    name[n] = 0;
+    while (slot < FILES_MOST && f->fds[slot] >= 0) {
+        slot++;
+    }
+    if (flags || slot == FILES_MOST) {
+        return refuse(s, flags ? GDB_EPERM : GDB_ENFILE);
+    }
+    path = path_of(s, name);
+    f->fds[slot] = path               ? open(path, O_RDONLY | O_CLOEXEC)
+                   : is_maps(s, name) ? open_maps(s)
+                                      : -1;
+    return f->fds[slot] < 0 ? refuse(s, GDB_ENOENT)
+                            : textbuf_printf(&s->out, "F%x", (unsigned)slot + 3);
+}
+
+/* The descriptor of gdb's number; -1. */
+static int *slot_of(struct session *s, const char **p)
+{
+    struct file_server *f = server_of(s);
+    uint64_t number;
+
+    return f && parse_hex(p, &number) && number >= 3 && number - 3 < FILES_MOST &&
+                   f->fds[number - 3] >= 0
+               ? &f->fds[number - 3]
+               : NULL;
+}
+
+static bool put_attachment(struct session *s, const void *data, size_t n)
+{
+    char *p = textbuf_printf(&s->out, "F%zx;", n) ? textbuf_reserve(&s->out, n) : NULL;
+
+    if (p) {
+        textbuf_commit(&s->out, fmt_mem(p, data, n));
+    }
+    return p != NULL;
+}
+
+static bool read_file(struct session *s, const char *p)
+{
+    const int *fd = slot_of(s, &p);
+    uint8_t data[READ_MOST];
+    uint64_t n, offset;
+    ssize_t got;
+
+    if (!fd) {
+        return refuse(s, GDB_EBADF);
+    }
+    if (*p++ != ',' || !parse_hex(&p, &n) || *p++ != ',' || !parse_hex(&p, &offset) ||
+        offset > INT64_MAX) {
+        return refuse(s, GDB_EINVAL);
+    }
+    got = pread(*fd, data, n < READ_MOST ? n : READ_MOST, (off_t)offset);
+    return got < 0 ? refuse(s, GDB_EINVAL) : put_attachment(s, data, (size_t)got);
+}
+
+static void put_be(uint8_t *out, unsigned n, uint64_t value)
+{
+    for (unsigned i = 0; i < n; i++) {
+        out[i] = (uint8_t)(value >> 8 * (n - 1 - i));
+    }
+}
+
+/* struct stat of the protocol: big-endian. */
+static bool stat_file(struct session *s, const char *p)
+{
+    const int *fd = slot_of(s, &p);
+    uint8_t out[64] = {0};
+    struct stat st;
+
+    if (!fd || fstat(*fd, &st)) {
+        return refuse(s, GDB_EBADF);
+    }
+    put_be(out + 8, 4, 0100444); /* a regular file that all may read */
+    put_be(out + 12, 4, 1);
+    put_be(out + 28, 8, (uint64_t)st.st_size);
+    put_be(out + 36, 8, 4096);
+    put_be(out + 44, 8, ((uint64_t)st.st_size + 511) / 512);
+    put_be(out + 60, 4, (uint32_t)st.st_mtime);
+    return put_attachment(s, out, sizeof(out));
+}
+
+static bool close_file(struct session *s, const char *p)
+{
+    int *fd = slot_of(s, &p);
+
+    if (!fd) {
+        return refuse(s, GDB_EBADF);
+    }
+    close(*fd);
+    *fd = -1;
+    return textbuf_printf(&s->out, "F0");
+}
+
+bool files_request(struct session *s, const char *packet, size_t n)
+{
+    static const struct {
+        const char *name;
+        bool (*answer)(struct session *s, const char *p);
+    } requests[] = {
+        {"open:", open_file},
+        {"pread:", read_file},
+        {"fstat:", stat_file},
+        {"close:", close_file},
+    };
+
+    (void)n;
+    if (!strncmp(packet, "setfs:", strlen("setfs:"))) {
+        return textbuf_printf(&s->out, "F0");
+    }
+    for (size_t i = 0; i < sizeof(requests) / sizeof(requests[0]); i++) {
+        const size_t len = strlen(requests[i].name);
+
+        if (!strncmp(packet, requests[i].name, len)) {
+            return requests[i].answer(s, packet + len);
+        }
+    }
+    return true;
+}

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: MIT */
+/* gdb's command `monitor': where the session is, and searches. */
+#include "session.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/options.h"
+
+static bool put(struct textbuf *b, const char *text)
+{
+    return textbuf_printf(b, "%s", text);
+}
+
+/* "thread 4242, before ordinal 12 of 300, 0.001234 s" */
+static bool put_place(struct textbuf *b, const struct ctr_thread *t, uint64_t ordinal)
+{
+    return textbuf_printf(b, "thread %d, ordinal %" PRIu64 " of %" PRIu64, t->tid,
+                          ordinal, thread_end(t));
+}
+
+static bool where(struct session *s, const char *arg, struct textbuf *b)
+{
+    const struct ctr_thread *t = ctr_trace_thread(s->tr, s->at.thread);
+
+    (void)arg;
+    return put_place(b, t, s->at.ordinal) &&
+           textbuf_printf(b, ", %.6f s\n",
+                          (double)(s->at.time_ns - s->info.start_ns) / 1e9);
+}
+
+/* Of an ordinal or a time the thread is the one chosen in gdb. */
+static bool go_to(struct session *s, const char *arg, struct textbuf *b)
+{
+    const struct locate_request request = {
+        .prog = PROG, .path = s->path, .option = "goto", .trace = s->tr};
+    struct ctr_filter filter = {.processes = &s->process, .nprocess = 1};
+    struct moment_text text;
+    struct moment at;
+
+    if (!moment_parse(arg, &text)) {
+        return put(b, "goto: not a moment: 1234, 1.5s, end, crash, mark:TEXT, "
+                      "syscall:NAME/N\n");
+    }
+    if (text.kind == MOMENT_CALL) {
+        return put(b, "goto: use a breakpoint for a function\n");
+    }
+    if ((text.kind == MOMENT_ORDINAL || text.kind == MOMENT_TIME) && !text.number) {
+        filter.threads = &s->chosen;
+        filter.nthread = 1;
+    }
+    if (moment_find(&text, &filter, &request, s->jobs, &at)) {
+        return put(b, "goto: there is no such moment in this process\n");
+    }
+    if (at.ordinal == thread_end(ctr_trace_thread(s->tr, at.thread)) && at.ordinal) {
+        at.ordinal--; /* the last instruction has not run yet */
+    }
+    if (position_go(s, at.thread, at.ordinal)) {
+        return textbuf_printf(b, "goto: %s\n", s->diag.text);
+    }
+    s->last = (struct stop){.why = STOP_THERE};
+    return where(s, NULL, b) &&
+           put(b, "gdb still shows what it read before: maintenance flush "
+                  "register-cache\n");
+}
+
+/* "ADDR" or "ADDR,LENGTH", hexadecimal with 0x, else decimal. */
+static bool parse_bytes(const char *arg, struct ctr_range *out)
+{
+    struct tool_ranges list = {0};
+    const bool ok = tool_parse_ranges(arg, &list) && list.n == 1;
+
+    if (ok) {
+        *out = list.v[0];
+    }
+    free(list.v);
+    return ok;
+}
+
+static bool search(struct session *s, const char *arg, struct textbuf *b, bool back,
+                   uint32_t kind)
+{
+    struct ctr_range range;
+    const struct ctr_filter filter = {.kinds = kind | CTR_KIND_SYS,
+                                      .processes = &s->process,
+                                      .nprocess = 1,
+                                      .addrs = &range,
+                                      .naddr = 1};
+    struct ctr_found found;
+    int ret;
+
+    if (!parse_bytes(arg, &range)) {
+        return put(b, "not an address, A-B or A+LENGTH\n");
+    }
+    ret =
+        ctr_search(s->tr, &filter, s->at.thread, s->at.ordinal,
+                   back ? CTR_SEARCH_BACK : CTR_SEARCH_POINT, s->jobs, &found, &s->diag);
+    if (ret != 1) {
+        return ret ? textbuf_printf(b, "%s\n", s->diag.text)
+                   : put(b,
+                         back ? "none before this place\n" : "none from this place on\n");
+    }
+    return put_place(b, found.thread, found.ordinal) &&
+           (found.system ? put(b, ", the system before it")
+                         : textbuf_printf(b, ", pc 0x%" PRIx64, found.pc)) &&
+           textbuf_printf(b, ": %" PRIu64 " bytes at 0x%" PRIx64 " %s\n", found.size,
+                          found.addr, kind == CTR_KIND_STORE ? "written" : "read");
+}
+
+static bool last_write(struct session *s, const char *arg, struct textbuf *b)
+{
+    return search(s, arg, b, true, CTR_KIND_STORE);
+}
+
+static bool last_read(struct session *s, const char *arg, struct textbuf *b)
+{
+    return search(s, arg, b, true, CTR_KIND_LOAD);
+}
+
+static bool next_write(struct session *s, const char *arg, struct textbuf *b)
+{
+    return search(s, arg, b, false, CTR_KIND_STORE);
+}
+
+static bool next_read(struct session *s, const char *arg, struct textbuf *b)
+{
+    return search(s, arg, b, false, CTR_KIND_LOAD);
+}
+
+static bool help(struct session *s, const char *arg, struct textbuf *b);
+
+static const struct command {
+    const char *name, *help;
+    bool (*run)(struct session *s, const char *arg, struct textbuf *b);
+} commands[] = {
+    {"goto",
+     "goto MOMENT: 1234 (an ordinal), 1.5s, end, crash, mark:TEXT, syscall:NAME/N",
+     go_to},
+    {"where", "where: thread, ordinal and time", where},
+    {"last-write", "last-write ADDRESS[+LENGTH]: what wrote there last", last_write},
+    {"last-read", "last-read ADDRESS[+LENGTH]", last_read},
+    {"next-write", "next-write ADDRESS[+LENGTH]: what writes there next", next_write},
+    {"next-read", "next-read ADDRESS[+LENGTH]", next_read},
+    {"help", "help: this list", help},
+};
+#define NR_COMMANDS (sizeof(commands) / sizeof(commands[0]))
+
+static bool help(struct session *s, const char *arg, struct textbuf *b)
+{
+    bool ok = true;
+
+    (void)s;
+    (void)arg;
+    for (size_t i = 0; ok && i < NR_COMMANDS; i++) {
+        ok = textbuf_printf(b, "monitor %s\n", commands[i].help);
+    }
+    return ok;
+}
+
+bool monitor(struct session *s, const char *command, struct textbuf *b)
+{
+    const size_t n = strcspn(command, " ");
+    const char *arg = command + n + strspn(command + n, " ");
+
+    for (size_t i = 0; i < NR_COMMANDS; i++) {
+        if (strlen(commands[i].name) == n && !strncmp(commands[i].name, command, n)) {
+            return commands[i].run(s, arg, b);
+        }
+    }
+    return put(b, "no such command: monitor help\n");
+}

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Where a session is: registers and memory there.
+ *
+ * Registers of the instructions around the position are read together, as reading one
+ * state decodes its chunk up to there, and gdb steps.
+ */
+#include "session.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define WINDOW_BEFORE 256u
+#define WINDOW 1024u
+
+static int fail(struct session *s, int code, const char *text)
+{
+    s->diag = (struct ctr_diag){.code = code, .off = CTR_NO_OFF};
+    strncpy(s->diag.text, text, sizeof(s->diag.text) - 1);
+    return -code;
+}
+
+int position_open(struct session *s)
+{
+    const struct ctr_reg *r;
+
+    for (; (r = ctr_trace_reg(s->tr, s->nr_values)) != NULL; s->nr_values++) {
+        s->value_bytes += r->size;
+    }
+    s->value_off = calloc(s->nr_values + 1u, sizeof(*s->value_off));
+    s->values = calloc(s->nr_values + 1u, CTR_REG_STRIDE);
+    if (!s->value_off || !s->values) {
+        return fail(s, CTR_E_NOMEM, "out of memory");
+    }
+    for (uint32_t i = 0; i < s->nr_values; i++) {
+        s->value_off[i + 1] = s->value_off[i] + ctr_trace_reg(s->tr, i)->size;
+    }
+    return 0;
+}
+
+static void free_window(struct window *w)
+{
+    free(w->pcs);
+    free(w->times);
+    free(w->values);
+    *w = (struct window){0};
+}
+
+void position_close(struct session *s)
+{
+    free_window(&s->window);
+    free_window(&s->other);
+    memory_close(s->memory);
+    free(s->value_off);
+    free(s->values);
+}
+
+/* ------------------------------------------------------------------- registers */
+
+struct filling {
+    struct session *s;
+    struct window *w;
+};
+
+static int keep_state(void *arg, size_t i, const struct ctr_state_point *p)
+{
+    const struct filling *f = arg;
+    const struct session *s = f->s;
+
+    f->w->pcs[i] = p->pc;
+    f->w->times[i] = p->time_ns;
+    for (uint32_t r = 0; p->values && r < s->nr_values; r++) {
+        memcpy(f->w->values + i * s->value_bytes + s->value_off[r],
+               p->values + (size_t)r * CTR_REG_STRIDE,
+               s->value_off[r + 1] - s->value_off[r]);
+    }
+    return 0;
+}
+
+/* Reads the states around an instruction. */
+static int fill(struct session *s, struct window *w, const struct ctr_thread *t,
+                uint64_t ordinal)
+{
+    uint64_t ordinals[WINDOW];
+    struct filling f = {s, w};
+    uint64_t room;
+    int ret;
+
+    if (!w->pcs) {
+        w->pcs = calloc(WINDOW, sizeof(*w->pcs));
+        w->times = calloc(WINDOW, sizeof(*w->times));
+        w->values = s->value_bytes ? calloc(WINDOW, s->value_bytes) : NULL;
+        if (!w->pcs || !w->times || (s->value_bytes && !w->values)) {
+            free_window(w);
+            return fail(s, CTR_E_NOMEM, "out of memory");
+        }
+    }
+    w->valid = false;
+    w->thread = t->index;
+    w->from = ordinal - t->first > WINDOW_BEFORE ? ordinal - WINDOW_BEFORE : t->first;
+    room = thread_end(t) - w->from + 1;
+    w->n = room < WINDOW ? (uint32_t)room : WINDOW;
+    for (uint32_t i = 0; i < w->n; i++) {
+        ordinals[i] = w->from + i;
+    }
+    ret = ctr_states(s->tr, t->index, ordinals, w->n, keep_state, &f, &s->diag);
+    w->valid = !ret;
+    return ret;
+}
+
+/* The window that has an instruction, and its number there. */
+static int find_state(struct session *s, struct window *w, uint32_t thread,
+                      uint64_t ordinal, uint32_t *i)
+{
+    int ret = 0;
+
+    if (!w->valid || w->thread != thread || ordinal < w->from ||
+        ordinal - w->from >= w->n) {
+        ret = fill(s, w, ctr_trace_thread(s->tr, thread), ordinal);
+    }
+    *i = (uint32_t)(ordinal - w->from);
+    return ret;
+}
+
+int position_of(struct session *s, uint32_t thread, uint64_t *ordinal)
+{
+    const struct ctr_thread *t = ctr_trace_thread(s->tr, thread);
+    const struct ctr_filter filter = {.kinds = CTR_KIND_EXEC,
+                                      .threads = &t->index,
+                                      .nthread = 1,
+                                      .from_ns = s->at.time_ns};
+    struct ctr_cursor *c;
+    struct ctr_event ev;
+    int ret;
+
+    *ordinal = s->at.ordinal;
+    if (thread == s->at.thread) {
+        return 0;
+    }
+    ret = ctr_cursor_open(&c, s->tr, &filter, &s->diag);
+    if (ret) {
+        return ret;
+    }
+    ret = ctr_cursor_next(c, &ev, &s->diag);
+    *ordinal = ret == 1 ? ev.exec.ordinal : thread_end(t) - 1;
+    ctr_cursor_close(c);
+    return ret < 0 ? ret : 0;
+}
+
+int position_state(struct session *s, uint32_t thread, const uint8_t **values,
+                   uint64_t *pc)
+{
+    struct window *w = thread == s->at.thread ? &s->window : &s->other;
+    uint64_t ordinal;
+    uint32_t i;
+    int ret = position_of(s, thread, &ordinal);
+
+    ret = ret ? ret : find_state(s, w, thread, ordinal, &i);
+    if (ret) {
+        return ret;
+    }
+    *pc = w->pcs[i];
+    *values = NULL;
+    if (s->info.events & CTR_HAS_REG) {
+        for (uint32_t r = 0; r < s->nr_values; r++) {
+            memcpy(s->values + (size_t)r * CTR_REG_STRIDE,
+                   w->values + (size_t)i * s->value_bytes + s->value_off[r],
+                   s->value_off[r + 1] - s->value_off[r]);
+        }
+        *values = s->values;
+    }
+    return 0;
+}
+
+int position_go(struct session *s, uint32_t thread, uint64_t ordinal)
+{
+    const struct ctr_thread *t = ctr_trace_thread(s->tr, thread);
+    uint32_t i;
+    int ret = find_state(s, &s->window, thread, ordinal, &i);
+
+    if (!ret) {
+        s->at = (struct moment){
+            .thread = thread, .ordinal = ordinal, .time_ns = s->window.times[i]};
+        s->process = t->process;
+        s->chosen = thread;
+        s->memory_there = false;
+    }
+    return ret;
+}
+
+/* --------------------------------------------------------------------- threads */
+
+bool position_has(const struct session *s, const struct ctr_thread *t)
+{
+    return t->process == s->process &&
+           (t->index == s->at.thread || (t->insns && t->start_ns <= s->at.time_ns &&
+                                         (!t->end_ns || s->at.time_ns < t->end_ns)));
+}
+
+/* ---------------------------------------------------------------------- memory */
+
+int position_memory(struct session *s, uint64_t addr, uint8_t *out, uint8_t *known,
+                    size_t n)
+{
+    int ret = 0;
+
+    if (!s->memory) {
+        ret = memory_open(&s->memory, s->tr, s->places, &s->at, s->jobs, &s->diag);
+    } else if (!s->memory_there) {
+        memory_move(s->memory, &s->at);
+    }
+    s->memory_there = !ret;
+    return ret ? ret : memory_read(s->memory, addr, out, known, n, false, &s->diag);
+}

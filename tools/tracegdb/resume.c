@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Goes on, forward or backward: finds what stops the program next.
+ *
+ * A breakpoint stops it before an instruction there, except the one at the position.  A
+ * watchpoint stops it after the instruction that made the access, or, backward, before it;
+ * what the system wrote for a system call counts as the call's.  A signal stops it before
+ * the instruction that raised it, or before the one that follows; backward signals do not
+ * count, as for gdb's own recordings.
+ */
+#include "session.h"
+
+#include <stdlib.h>
+
+/* A place where the program would stop. */
+struct candidate {
+    bool found;
+    uint32_t thread;
+    uint64_t ordinal;     /* the position */
+    uint64_t when, chunk; /* in recorded order: by these, within a thread by `ordinal' */
+    struct stop stop;
+};
+
+static bool is_break(const struct point *p)
+{
+    return p->type < '2';
+}
+
+/* -------------------------------------------------------------------- comparing */
+
+/* Whether a is met before b, in this direction. */
+static bool is_nearer(bool back, const struct candidate *a, const struct candidate *b)
+{
+    if (!b->found || !a->found) {
+        return a->found;
+    }
+    if (a->thread == b->thread) {
+        return back ? a->ordinal > b->ordinal : a->ordinal < b->ordinal;
+    }
+    if (a->when != b->when) {
+        return back ? a->when > b->when : a->when < b->when;
+    }
+    return back ? a->chunk > b->chunk : a->chunk < b->chunk;
+}
+
+/* When a place comes in recorded order: where threads ran one at a time, by its time, else
+ * by its chunk. */
+static int find_when(struct session *s, struct candidate *c)
+{
+    struct ctr_chunk chunk;
+    uint64_t pc;
+    int ret;
+
+    if (s->info.events & CTR_HAS_ORDER) {
+        ret = ctr_state_at(s->tr, c->thread, c->ordinal, NULL, &pc, &c->when, &s->diag);
+        return ret == -CTR_E_INVAL ? 0 : ret;
+    }
+    ret = ctr_trace_find(s->tr, c->thread, c->ordinal, &chunk, &s->diag);
+    c->when = chunk.start_ns;
+    c->chunk = chunk.index;
+    return ret;
+}
+
+static int keep_nearer(struct session *s, bool back, struct candidate *c,
+                       struct candidate *best)
+{
+    int ret = c->found ? find_when(s, c) : 0;
+
+    if (!ret && is_nearer(back, c, best)) {
+        *best = *c;
+    }
+    return ret;
+}
+
+/* -------------------------------------------------------------------- searching */
+
+/* The ranges of the points of some types, for a filter; their number, or -1: no memory. */
+static int ranges_of(const struct session *s, const char *types, struct ctr_range **out)
+{
+    int n = 0;
+
+    *out = calloc(s->nr_points + 1, sizeof(**out));
+    for (size_t i = 0; *out && i < s->nr_points; i++) {
+        const struct point *p = &s->points[i];
+        const uint64_t size = is_break(p) ? 1 : p->size;
+        const uint64_t end = p->addr + size < p->addr ? UINT64_MAX : p->addr + size;
+
+        for (const char *t = types; *t; t++) {
+            if (p->type == *t) {
+                (*out)[n++] = (struct ctr_range){p->addr, end, s->process + 1};
+                break;
+            }
+        }
+    }
+    return *out ? n : -1;
+}
+
+/* Of a process with one thread, nothing beyond the nearest place so far is of interest. */
+static void limit(const struct session *s, bool back, const struct candidate *best,
+                  struct ctr_filter *f)
+{
+    const struct ctr_thread *t;
+    unsigned n = 0;
+
+    for (uint32_t i = 0; (t = ctr_trace_thread(s->tr, i)) != NULL; i++) {
+        n += t->process == s->process;
+    }
+    if (n == 1 && best->found && back) {
+        f->from = best->ordinal;
+    } else if (n == 1 && best->found) {
+        f->to = best->ordinal + 1;
+    }
+}
+
+/* Searches what some types of points wait for: 1 and *out, 0 or an error. */
+static int search(struct session *s, bool back, const char *types, uint32_t kinds,
+                  const struct candidate *best, struct ctr_found *out)
+{
+    struct ctr_range *v;
+    const int n = ranges_of(s, types, &v);
+    const bool exec = kinds == CTR_KIND_EXEC;
+    struct ctr_filter f = {.kinds = kinds,
+                           .processes = &s->process,
+                           .nprocess = 1,
+                           .pcs = exec ? v : NULL,
+                           .npc = exec && n > 0 ? (uint32_t)n : 0,
+                           .addrs = exec ? NULL : v,
+                           .naddr = !exec && n > 0 ? (uint32_t)n : 0};
+    int ret = 0;
+
+    if (n > 0) {
+        limit(s, back, best, &f);
+        ret = ctr_search(s->tr, &f, s->at.thread, s->at.ordinal,
+                         back   ? CTR_SEARCH_BACK
+                         : exec ? 0
+                                : CTR_SEARCH_POINT,
+                         s->jobs, out, &s->diag);
+    }
+    free(v);
+    return n < 0 ? -CTR_E_NOMEM : ret;
+}
+
+static int find_break(struct session *s, bool back, struct candidate *best)
+{
+    struct ctr_found found;
+    struct candidate c = {.stop.why = STOP_BREAK};
+    int ret = search(s, back, "01", CTR_KIND_EXEC, best, &found);
+
+    if (ret == 1) {
+        c.found = true;
+        c.thread = found.thread->index;
+        c.ordinal = found.ordinal;
+    }
+    return ret < 0 ? ret : keep_nearer(s, back, &c, best);
+}
+
+/* The point that an access concerns: its own address there. */
+static void name_watch(const struct session *s, const char *types,
+                       const struct ctr_found *f, struct stop *stop)
+{
+    for (size_t i = 0; i < s->nr_points; i++) {
+        const struct point *p = &s->points[i];
+
+        if (!is_break(p) && (p->type == types[0] || p->type == types[1]) &&
+            p->addr < f->addr + f->size && f->addr < p->addr + p->size) {
+            stop->type = p->type;
+            stop->addr = p->addr > f->addr ? p->addr : f->addr;
+            return;
+        }
+    }
+}
+
+static int find_watch(struct session *s, bool back, const char *types, uint32_t kind,
+                      struct candidate *best)
+{
+    struct candidate c = {.stop.why = STOP_WATCH};
+    struct ctr_found found;
+    int ret = search(s, back, types, kind | CTR_KIND_SYS, best, &found);
+
+    if (ret == 1) {
+        const struct ctr_thread *t = found.thread;
+
+        c.found = true;
+        c.thread = t->index;
+        c.ordinal = found.ordinal;
+        if (!back && !found.system && c.ordinal + 1 < thread_end(t)) {
+            c.ordinal++;
+        } else if (back && found.system && c.ordinal > t->first) {
+            c.ordinal--; /* its system call */
+        }
+        if (c.ordinal == thread_end(t)) {
+            c.ordinal--;
+        }
+        name_watch(s, types, &found, &c.stop);
+    }
+    return ret < 0 ? ret : keep_nearer(s, back, &c, best);
+}
+
+static int find_points(struct session *s, bool back, struct candidate *best)
+{
+    int ret = find_break(s, back, best);
+
+    ret = ret ? ret : find_watch(s, back, "24", CTR_KIND_STORE, best);
+    return ret ? ret : find_watch(s, back, "34", CTR_KIND_LOAD, best);
+}
+
+static int find_signal(struct session *s, struct candidate *best)
+{
+    int ret = signals_load(s);
+
+    for (size_t i = 0; !ret && i < s->nr_signals; i++) {
+        const struct signal_stop *g = &s->signals[i];
+        struct candidate c = {.found = true,
+                              .thread = g->thread,
+                              .ordinal = g->ordinal,
+                              .stop = {.why = STOP_SIGNAL, .signal = g->number}};
+        struct candidate here = {
+            .found = true, .thread = s->at.thread, .ordinal = s->at.ordinal};
+        bool after;
+
+        if (signals_passed(s, g->number)) {
+            continue;
+        }
+        ret = find_when(s, &c);
+        ret = ret ? ret : find_when(s, &here);
+        after = is_nearer(false, &here, &c) ||
+                (c.thread == here.thread && c.ordinal == here.ordinal &&
+                 s->last.why != STOP_SIGNAL);
+        if (!ret && after && is_nearer(false, &c, best)) {
+            *best = c;
+        }
+    }
+    return ret;
+}
+
+/* ------------------------------------------------------------------------- ends */
+
+/* The first or last instruction of the process. */
+static void find_limit(const struct session *s, bool back, struct candidate *out)
+{
+    const struct ctr_thread *t, *found = NULL;
+
+    for (uint32_t i = 0; (t = ctr_trace_thread(s->tr, i)) != NULL; i++) {
+        if (t->process == s->process && t->insns &&
+            (!found || (back ? t->start_ns < found->start_ns
+                             : t->end_ns - 1 > found->end_ns - 1))) {
+            found = t;
+        }
+    }
+    *out = (struct candidate){.found = true,
+                              .thread = found->index,
+                              .ordinal = back ? found->first : thread_end(found) - 1,
+                              .stop.why = back ? STOP_BEGIN : STOP_END};
+}
+
+int resume_go(struct session *s, bool back, struct stop *stop)
+{
+    struct candidate best = {0};
+    int ret = back ? 0 : find_signal(s, &best);
+
+    ret = ret ? ret : find_points(s, back, &best);
+    if (!ret && !best.found) {
+        find_limit(s, back, &best);
+    }
+    ret = ret ? ret : position_go(s, best.thread, best.ordinal);
+    *stop = best.stop;
+    return ret;
+}
+
+/* ------------------------------------------------------------------------ steps */
+
+/* Whether the instruction at the position made an access that a point waits for. */
+static int watch_hit(struct session *s, bool back, uint64_t ordinal, struct stop *stop)
+{
+    struct candidate best = {.found = true, .thread = s->at.thread, .ordinal = ordinal};
+    struct candidate none = best;
+    int ret = find_watch(s, back, "24", CTR_KIND_STORE, &best);
+
+    ret = ret ? ret : find_watch(s, back, "34", CTR_KIND_LOAD, &best);
+    if (!ret && best.thread == none.thread && best.stop.why == STOP_WATCH &&
+        best.ordinal == ordinal) {
+        *stop = best.stop;
+    }
+    return ret;
+}
+
+static bool has_watch(const struct session *s)
+{
+    for (size_t i = 0; i < s->nr_points; i++) {
+        if (!is_break(&s->points[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool has_break(const struct session *s, uint64_t pc)
+{
+    for (size_t i = 0; i < s->nr_points; i++) {
+        if (is_break(&s->points[i]) && s->points[i].addr == pc) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A signal that stops the program at an instruction, forward. */
+static int signal_hit(struct session *s, uint32_t thread, uint64_t ordinal,
+                      struct stop *stop)
+{
+    int ret = signals_load(s);
+
+    for (size_t i = 0; !ret && i < s->nr_signals; i++) {
+        const struct signal_stop *g = &s->signals[i];
+
+        if (g->thread == thread && g->ordinal == ordinal &&
+            !signals_passed(s, g->number)) {
+            *stop = (struct stop){.why = STOP_SIGNAL, .signal = g->number};
+        }
+    }
+    return ret;
+}
+
+/* One step; *stop.why is STOP_THERE if nothing else happened. */
+static int step_once(struct session *s, bool back, struct stop *stop)
+{
+    const struct ctr_thread *t = ctr_trace_thread(s->tr, s->at.thread);
+    const uint64_t here = s->at.ordinal;
+    uint64_t next = back ? here - 1 : here + 1;
+    int ret = 0;
+
+    *stop = (struct stop){.why = STOP_THERE};
+    if (!back && s->last.why != STOP_SIGNAL) {
+        ret = signal_hit(s, t->index, here, stop);
+    }
+    if (ret || stop->why != STOP_THERE) {
+        return ret;
+    }
+    if (back ? here == t->first : here + 1 >= thread_end(t)) {
+        stop->why = back ? STOP_BEGIN : STOP_END;
+        return 0;
+    }
+    if (has_watch(s)) {
+        struct stop hit = {.why = STOP_THERE};
+
+        ret = watch_hit(s, back, next, &hit);
+        *stop = hit;
+    }
+    return ret ? ret : position_go(s, t->index, next);
+}
+
+int resume_step(struct session *s, bool back, uint32_t thread, uint64_t range_from,
+                uint64_t range_to, struct stop *stop)
+{
+    const uint8_t *values;
+    uint64_t pc, ordinal;
+    int ret = 0;
+
+    if (thread != s->at.thread) {
+        ret = position_of(s, thread, &ordinal);
+        ret = ret ? ret : position_go(s, thread, ordinal);
+    }
+    do {
+        ret = ret ? ret : step_once(s, back, stop);
+        ret = ret ? ret : position_state(s, s->at.thread, &values, &pc);
+        s->last = *stop;
+    } while (!ret && stop->why == STOP_THERE && pc >= range_from && pc < range_to &&
+             !has_break(s, pc));
+    return ret;
+}

@@ -1,0 +1,539 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Serves gdb: reads packets and answers them.  Packets that are not known get an empty
+ * answer, as the protocol wants.  What would change the program is refused: a trace can
+ * only be read.
+ */
+#include "session.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/array.h"
+#include "common/options.h"
+#include "input/trace.h"
+
+#define MEMORY_MOST 0x4000u /* bytes of memory in an answer */
+#define POINTS_MOST 4096u
+
+#define READ_ONLY "E.a trace can only be read"
+#define NOT_THERE "E01" /* of some packets gdb takes no text */
+
+/* ---------------------------------------------------------------------- texts */
+
+bool parse_hex(const char **p, uint64_t *value)
+{
+    const char *begin = *p;
+
+    for (*value = 0;; (*p)++) {
+        const char c = **p;
+        const int digit = c >= '0' && c <= '9'   ? c - '0'
+                          : c >= 'a' && c <= 'f' ? c - 'a' + 10
+                          : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                                 : -1;
+        if (digit < 0 || *value >> 60) {
+            return *p > begin && digit < 0;
+        }
+        *value = *value << 4 | (unsigned)digit;
+    }
+}
+
+bool put_hex(struct textbuf *b, const void *data, size_t n)
+{
+    char *p = textbuf_reserve(b, 2 * n);
+
+    if (p) {
+        textbuf_commit(b, fmt_bytes(p, data, n));
+    }
+    return p != NULL;
+}
+
+long parse_hex_bytes(const char *p, uint8_t *out, size_t most)
+{
+    size_t n = 0;
+
+    for (; *p; p += 2) {
+        const char pair[3] = {p[0], p[1], 0};
+        const char *end = pair;
+        uint64_t byte;
+
+        if (n == most || !p[1] || !parse_hex(&end, &byte) || *end) {
+            return -1;
+        }
+        out[n++] = (uint8_t)byte;
+    }
+    return (long)n;
+}
+
+static bool put_text(struct session *s, const char *text)
+{
+    return textbuf_printf(&s->out, "%s", text);
+}
+
+/* "E.text": what failed in libctr. */
+static bool put_error(struct session *s, int ret)
+{
+    return textbuf_printf(&s->out, "E.%s",
+                          s->diag.text[0] ? s->diag.text : ctr_strerror(ret));
+}
+
+/* -------------------------------------------------------------------- threads */
+
+bool put_thread_id(struct session *s, struct textbuf *b, const struct ctr_thread *t)
+{
+    /* 0 and -1 mean others; vCPU 0 of a machine has the id of its process. */
+    return s->multiprocess
+               ? textbuf_printf(b, "p%x.%x", (unsigned)t->pid, (unsigned)t->tid)
+               : textbuf_printf(b, "%x", (unsigned)t->tid);
+}
+
+int parse_thread_id(const struct session *s, const char **p, uint32_t *thread)
+{
+    const struct ctr_thread *t;
+    uint64_t pid = 0, tid = 0;
+    const bool has_pid = **p == 'p';
+
+    if (has_pid) {
+        (*p)++;
+        if (!strncmp(*p, "-1", 2)) {
+            *p += 2;
+        } else if (!parse_hex(p, &pid)) {
+            return -1;
+        }
+        if (**p != '.') { /* all threads of it */
+            return 0;
+        }
+        (*p)++;
+    }
+    if (!strncmp(*p, "-1", 2)) {
+        *p += 2;
+        return 0;
+    }
+    if (!parse_hex(p, &tid)) {
+        return -1;
+    }
+    if (!tid) {
+        return 0;
+    }
+    for (uint32_t i = 0; (t = ctr_trace_thread(s->tr, i)) != NULL; i++) {
+        if ((uint32_t)t->tid == tid && (!pid || (uint32_t)t->pid == pid) &&
+            position_has(s, t)) {
+            *thread = i;
+            return 1;
+        }
+    }
+    return -1;
+}
+
+static bool choose_thread(struct session *s, const char *p)
+{
+    uint32_t thread;
+    const int got = parse_thread_id(s, &p, &thread);
+
+    if (got < 0) {
+        return put_text(s, NOT_THERE);
+    }
+    s->chosen = got ? thread : s->at.thread;
+    return put_text(s, "OK");
+}
+
+static bool is_alive(struct session *s, const char *p)
+{
+    uint32_t thread;
+
+    return put_text(s, parse_thread_id(s, &p, &thread) < 0 ? NOT_THERE : "OK");
+}
+
+/* ------------------------------------------------------------------- registers */
+
+static bool put_register(struct session *s, const uint8_t *values, uint64_t pc,
+                         unsigned i)
+{
+    uint8_t bytes[GDB_REG_MAX];
+    const uint32_t size = gdb_regs_size(s->regs, i);
+    bool ok = true;
+
+    if (gdb_regs_get(s->regs, values, pc, i, bytes)) {
+        return put_hex(&s->out, bytes, size);
+    }
+    for (uint32_t k = 0; ok && k < size; k++) {
+        ok = put_text(s, "xx");
+    }
+    return ok;
+}
+
+static bool put_registers(struct session *s)
+{
+    const uint8_t *values;
+    uint64_t pc;
+    int ret = position_state(s, s->chosen, &values, &pc);
+    bool ok = true;
+
+    if (ret) {
+        return put_error(s, ret);
+    }
+    for (unsigned i = 0; ok && i < gdb_regs_in_g(s->regs); i++) {
+        ok = put_register(s, values, pc, i);
+    }
+    return ok;
+}
+
+static bool put_one_register(struct session *s, const char *p)
+{
+    const uint8_t *values;
+    uint64_t pc, i;
+    int ret;
+
+    if (!parse_hex(&p, &i) || i >= gdb_regs_count(s->regs) ||
+        !gdb_regs_size(s->regs, (unsigned)i)) {
+        return put_text(s, "E.no such register");
+    }
+    ret = position_state(s, s->chosen, &values, &pc);
+    return ret ? put_error(s, ret) : put_register(s, values, pc, (unsigned)i);
+}
+
+/* ---------------------------------------------------------------------- memory */
+
+/* The bytes from an address on that are known, at least one. */
+static bool put_memory(struct session *s, const char *p)
+{
+    uint8_t bytes[MEMORY_MOST], known[MEMORY_MOST];
+    uint64_t addr, n;
+    size_t end = 0;
+    int ret;
+
+    if (!parse_hex(&p, &addr) || *p++ != ',' || !parse_hex(&p, &n)) {
+        return put_text(s, NOT_THERE);
+    }
+    n = n < MEMORY_MOST ? n : MEMORY_MOST;
+    n = n < 0 - addr || !addr ? n : 0 - addr;
+    ret = n ? position_memory(s, addr, bytes, known, n) : 0;
+    while (!ret && end < n && known[end]) {
+        end++;
+    }
+    return end || !n ? put_hex(&s->out, bytes, end) : put_text(s, NOT_THERE);
+}
+
+/* ---------------------------------------------------------------------- points */
+
+/* "Z0,ADDR,KIND": NULL or what is wrong. */
+static const char *parse_point(const char *p, struct point *out)
+{
+    *out = (struct point){.type = *p++};
+    if (out->type < '0' || out->type > '4') {
+        return "";
+    }
+    if (*p++ != ',' || !parse_hex(&p, &out->addr) || *p++ != ',' ||
+        !parse_hex(&p, &out->size)) {
+        return "E.not an address and a length";
+    }
+    return out->type > '1' && !out->size ? "E.nothing to watch" : NULL;
+}
+
+static struct point *find_point(struct session *s, const struct point *p)
+{
+    for (size_t i = 0; i < s->nr_points; i++) {
+        if (s->points[i].type == p->type && s->points[i].addr == p->addr &&
+            s->points[i].size == p->size) {
+            return &s->points[i];
+        }
+    }
+    return NULL;
+}
+
+static bool set_point(struct session *s, const char *packet)
+{
+    struct point p;
+    const char *wrong = parse_point(packet + 1, &p);
+    struct point *there = wrong ? NULL : find_point(s, &p);
+
+    if (wrong) {
+        return put_text(s, wrong);
+    }
+    if (*packet == 'z' && there) {
+        *there = s->points[--s->nr_points];
+    } else if (*packet == 'Z' && !there) {
+        if (p.type > '1' && !(s->info.events & CTR_HAS_MEM)) {
+            return put_text(s, "E.accesses were not recorded (-e mem)");
+        }
+        if (s->nr_points == POINTS_MOST) {
+            return put_text(s, "E.too many breakpoints");
+        }
+        if (!array_reserve(&s->points, &s->cap_points, s->nr_points + 1,
+                           sizeof(*s->points))) {
+            return false;
+        }
+        s->points[s->nr_points++] = p;
+    }
+    return put_text(s, "OK");
+}
+
+/* --------------------------------------------------------------------- stopping */
+
+static bool put_expedited(struct session *s, int i)
+{
+    const uint8_t *values;
+    uint8_t bytes[GDB_REG_MAX];
+    uint64_t pc;
+
+    if (i < 0 || position_state(s, s->at.thread, &values, &pc) ||
+        !gdb_regs_get(s->regs, values, pc, (unsigned)i, bytes)) {
+        return true;
+    }
+    return textbuf_printf(&s->out, "%x:", (unsigned)i) &&
+           put_hex(&s->out, bytes, gdb_regs_size(s->regs, (unsigned)i)) &&
+           put_text(s, ";");
+}
+
+/* Whether a breakpoint that gdb set as one of the hardware's is at the position. */
+static bool is_hardware(struct session *s)
+{
+    const uint8_t *values;
+    uint64_t pc;
+
+    if (position_state(s, s->at.thread, &values, &pc)) {
+        return false;
+    }
+    for (size_t i = 0; i < s->nr_points; i++) {
+        if (s->points[i].type == '1' && s->points[i].addr == pc) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool put_reason(struct session *s)
+{
+    const struct stop *stop = &s->last;
+    bool hardware;
+
+    switch (stop->why) {
+    case STOP_BREAK:
+        hardware = is_hardware(s);
+        return !(hardware ? s->hwbreak : s->swbreak) ||
+               put_text(s, hardware ? "hwbreak:;" : "swbreak:;");
+    case STOP_WATCH:
+        return textbuf_printf(&s->out, "%s:%" PRIx64 ";",
+                              stop->type == '2'   ? "watch"
+                              : stop->type == '3' ? "rwatch"
+                                                  : "awatch",
+                              stop->addr);
+    case STOP_BEGIN:
+        return put_text(s, "replaylog:begin;");
+    case STOP_END:
+        return put_text(s, "replaylog:end;");
+    default:
+        return true;
+    }
+}
+
+static bool put_stop(struct session *s)
+{
+    const struct ctr_thread *t = ctr_trace_thread(s->tr, s->at.thread);
+
+    return textbuf_printf(&s->out, "T%02xthread:",
+                          s->last.why == STOP_SIGNAL ? s->last.signal : 5) &&
+           put_thread_id(s, &s->out, t) && put_text(s, ";") && put_reason(s) &&
+           put_expedited(s, gdb_regs_pc(s->regs)) &&
+           put_expedited(s, gdb_regs_sp(s->regs));
+}
+
+static bool stopped(struct session *s, int ret, const struct stop *stop)
+{
+    if (ret) {
+        return put_error(s, ret);
+    }
+    s->last = *stop;
+    return put_stop(s);
+}
+
+static bool go(struct session *s, bool back)
+{
+    struct stop stop;
+    int ret = resume_go(s, back, &stop);
+
+    return stopped(s, ret, &stop);
+}
+
+static bool step(struct session *s, bool back, uint32_t thread, uint64_t from,
+                 uint64_t to)
+{
+    struct stop stop;
+    int ret = resume_step(s, back, thread, from, to, &stop);
+
+    return stopped(s, ret, &stop);
+}
+
+/* "vCont;ACTION[:THREAD]...": a step of a thread if one is requested, else all go on. */
+static bool resume_actions(struct session *s, const char *p)
+{
+    while (*p == ';') {
+        const char action = *++p;
+        uint64_t ignored, from = 0, to = 0;
+        uint32_t thread = s->at.thread;
+
+        p += action != 0;
+        if ((action == 'S' || action == 'C') && !parse_hex(&p, &ignored)) {
+            return put_text(s, "E.not a signal");
+        }
+        if (action == 'r' &&
+            (!parse_hex(&p, &from) || *p++ != ',' || !parse_hex(&p, &to))) {
+            return put_text(s, "E.not a range");
+        }
+        if (*p == ':') {
+            p++;
+            if (parse_thread_id(s, &p, &thread) < 0) {
+                return put_text(s, "E.no such thread here");
+            }
+        }
+        if (action == 's' || action == 'S' || action == 'r') {
+            return step(s, false, thread, from, to);
+        }
+        if (action != 'c' && action != 'C') {
+            return put_text(s, "E.no such action");
+        }
+    }
+    return go(s, false);
+}
+
+static bool restart(struct session *s)
+{
+    const struct stop there = {.why = STOP_THERE};
+    int ret = position_go(s, s->begin.thread, s->begin.ordinal);
+
+    return stopped(s, ret, &there);
+}
+
+/* ---------------------------------------------------------------------- packets */
+
+static bool starts_with(const char *packet, const char *name)
+{
+    return !strncmp(packet, name, strlen(name));
+}
+
+static bool answer_v(struct session *s, const char *packet, size_t n)
+{
+    if (starts_with(packet, "vCont?")) {
+        return put_text(s, "vCont;c;C;s;S;r");
+    }
+    if (starts_with(packet, "vCont;")) {
+        return resume_actions(s, packet + strlen("vCont"));
+    }
+    if (starts_with(packet, "vFile:")) {
+        return files_request(s, packet + strlen("vFile:"), n - strlen("vFile:"));
+    }
+    if (starts_with(packet, "vRun")) {
+        return restart(s);
+    }
+    if (starts_with(packet, "vKill")) {
+        s->detached = true;
+        return put_text(s, "OK");
+    }
+    return true; /* also vMustReplyEmpty */
+}
+
+/* Answers into s->out; *silent: there is no answer.  False: no memory. */
+static bool answer(struct session *s, const char *packet, size_t n, bool *silent)
+{
+    switch (packet[0]) {
+    case '?':
+        return put_stop(s);
+    case '!':
+        return put_text(s, "OK");
+    case 'b':
+        return packet[1] == 'c'   ? go(s, true)
+               : packet[1] == 's' ? step(s, true, s->at.thread, 0, 0)
+                                  : true;
+    case 'c':
+    case 'C':
+        return go(s, false);
+    case 's':
+    case 'S':
+        return step(s, false, s->at.thread, 0, 0);
+    case 'D':
+        s->detached = true;
+        return put_text(s, "OK");
+    case 'g':
+        return put_registers(s);
+    case 'p':
+        return put_one_register(s, packet + 1);
+    case 'm':
+        return put_memory(s, packet + 1);
+    case 'G':
+    case 'P':
+    case 'M':
+    case 'X':
+        return put_text(s, READ_ONLY);
+    case 'H':
+        return choose_thread(s, packet + (packet[1] ? 2 : 1));
+    case 'k':
+        s->detached = *silent = true;
+        return true;
+    case 'R':
+        *silent = true;
+        return restart(s);
+    case 'T':
+        return is_alive(s, packet + 1);
+    case 'v':
+        return answer_v(s, packet, n);
+    case 'z':
+    case 'Z':
+        return set_point(s, packet);
+    case 'q':
+    case 'Q':
+        return query(s, packet, n);
+    default:
+        return true;
+    }
+}
+
+static int failed(const char *why)
+{
+    tool_error(PROG, "the connection to gdb: %s", why);
+    return TOOL_FAILED;
+}
+
+int serve(struct session *s, int in, int out)
+{
+    struct packet_link *l = malloc(sizeof(*l));
+    int status = l ? TOOL_OK : failed("out of memory");
+
+    if (l) {
+        packet_init(l, in, out);
+    }
+    s->link = l;
+    s->detached = s->multiprocess = s->swbreak = s->hwbreak = false;
+    s->nr_points = 0;
+    while (!status && !s->detached) {
+        bool silent = false, no_ack;
+        char *packet;
+        size_t n;
+        enum packet_got got = packet_read(l, &packet, &n);
+
+        if (got == PACKET_END) {
+            break;
+        }
+        if (got == PACKET_FAILED) {
+            status = errno == ECONNRESET ? TOOL_OK : failed(strerror(errno));
+            break;
+        }
+        if (got == PACKET_INTERRUPT) {
+            continue; /* it is stopped */
+        }
+        s->out.len = 0;
+        s->diag.text[0] = 0;
+        no_ack = starts_with(packet, "QStartNoAckMode");
+        if (!answer(s, packet, n, &silent)) {
+            status = failed("out of memory");
+        } else if (!silent && !packet_send(l, s->out.data, s->out.len)) {
+            break; /* it is gone */
+        }
+        l->no_ack |= no_ack;
+    }
+    files_close(s);
+    free(l);
+    s->link = NULL;
+    return status;
+}

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tracegdb: gdb's remote protocol, served from a trace.
+ *
+ * A session is at a position: an instruction of a thread that has not run yet.  gdb sees the
+ * process of that thread as a program that stopped there; the other threads are where they
+ * were at that time, as far as the trace has times.  Going on, forward or backward, is a
+ * search of the trace for what would stop the program.
+ *
+ *   tracegdb.c   the command line
+ *   listen.c     connections
+ *   packet.c     packets
+ *   serve.c      what each packet requests
+ *   query.c      packets that begin with q and Q
+ *   files.c      files that gdb reads, for symbols
+ *   position.c   threads, registers, memory at the position
+ *   resume.c     going on, to a breakpoint, a watchpoint, a signal, an end
+ *   signals.c    signals of the process, as gdb numbers them
+ *   monitor.c    gdb's command `monitor'
+ */
+#ifndef TRACEGDB_SESSION_H
+#define TRACEGDB_SESSION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/textbuf.h"
+#include "ctr.h"
+#include "gdb/gdb_regs.h"
+#include "packet.h"
+#include "query/moment.h"
+#include "state/memory.h"
+#include "symbols/places.h"
+
+#define PROG "tracegdb"
+
+/* A breakpoint or watchpoint: what a Z packet says. */
+struct point {
+    uint64_t addr, size;
+    char type; /* '0' and '1' breakpoints; '2' stores, '3' loads, '4' both */
+};
+
+/* Registers of consecutive instructions of a thread; position.c. */
+struct window {
+    bool valid;
+    uint32_t thread;
+    uint64_t from; /* the first one */
+    uint32_t n;
+    uint64_t *pcs, *times;
+    uint8_t *values; /* of each instruction, packed; NULL: registers are not recorded */
+};
+
+/* Signals that came to the process: before which instruction, and which. */
+struct signal_stop {
+    uint32_t thread;
+    uint64_t ordinal;
+    uint8_t number; /* gdb's */
+};
+
+/* Why the program stopped. */
+enum stop_why {
+    STOP_THERE, /* it was stopped already, or made a step */
+    STOP_BREAK,
+    STOP_WATCH,
+    STOP_SIGNAL,
+    STOP_BEGIN, /* there is nothing before it in the trace ... */
+    STOP_END,   /* ... or nothing after it */
+};
+
+struct stop {
+    enum stop_why why;
+    char type;      /* WATCH: of the point ... */
+    uint64_t addr;  /* ... and what was accessed there; else undefined */
+    uint8_t signal; /* gdb's number */
+};
+
+struct session {
+    struct ctr_trace *tr;
+    const char *path;
+    struct ctr_info info;
+    const struct places *places; /* NULL: no mappings */
+    const char *sysroot;         /* or NULL */
+    unsigned jobs;
+
+    struct gdb_regs *regs;
+    uint32_t nr_values;   /* registers of the trace ... */
+    uint32_t *value_off;  /* ... and where each is in a packed set */
+    uint32_t value_bytes; /* of a packed set */
+    uint8_t *values;      /* one set, as of ctr_state_at */
+    struct memory_view *memory;
+    bool memory_there; /* it is at the position */
+
+    uint32_t process;    /* index; that of the position's thread */
+    struct moment at;    /* the position */
+    struct moment begin; /* where the session began */
+    struct stop last;    /* how it got there */
+    uint32_t chosen;     /* thread (index) whose registers and memory packets mean */
+    struct window window, other; /* of the position's thread, and of another one */
+
+    struct point *points;
+    size_t nr_points, cap_points;
+    struct signal_stop *signals;
+    size_t nr_signals, cap_signals;
+    bool signals_known;
+    uint32_t signals_of;   /* process */
+    uint8_t pass[256 / 8]; /* gdb's numbers that do not stop it */
+
+    /* The connection: */
+    struct packet_link *link;
+    struct textbuf out;      /* the answer */
+    struct textbuf document; /* what qXfer reads in parts, "name" first */
+    bool multiprocess, swbreak, hwbreak;
+    bool detached;
+    struct file_server *files;
+    struct ctr_diag diag; /* of the last failed call of libctr */
+};
+
+/* ------------------------------------------------------------------ position.c */
+
+/* Returns 0 or a negated enum ctr_error. */
+int position_open(struct session *s);
+void position_close(struct session *s);
+/* Goes to an instruction, or to the end of the thread; the same. */
+int position_go(struct session *s, uint32_t thread, uint64_t ordinal);
+
+/* The instruction at which a thread of the process is then: of another one than the
+ * position's, the first of which no earlier time is known; the same. */
+int position_of(struct session *s, uint32_t thread, uint64_t *ordinal);
+/* A thread's values of all registers, as of ctr_state_at, and its pc; the same.  *values:
+ * NULL if none are recorded; valid until the next call. */
+int position_state(struct session *s, uint32_t thread, const uint8_t **values,
+                   uint64_t *pc);
+
+/* Whether a thread of the process is there at the position. */
+bool position_has(const struct session *s, const struct ctr_thread *t);
+
+/* As memory_read, at the position. */
+int position_memory(struct session *s, uint64_t addr, uint8_t *out, uint8_t *known,
+                    size_t n);
+
+/* One past the last instruction of a thread. */
+static inline uint64_t thread_end(const struct ctr_thread *t)
+{
+    return t->first + t->insns;
+}
+
+/* -------------------------------------------------------------------- resume.c */
+
+/* One instruction of a thread, forward or backward, or as long as its pc is in a range
+ * (range_to 0: none).  Return 0 and *stop, or a negated enum ctr_error. */
+int resume_step(struct session *s, bool back, uint32_t thread, uint64_t range_from,
+                uint64_t range_to, struct stop *stop);
+int resume_go(struct session *s, bool back, struct stop *stop);
+
+/* ------------------------------------------------------------------- signals.c */
+
+/* Reads the signals of the process; returns 0 or a negated enum ctr_error. */
+int signals_load(struct session *s);
+/* The number of a signal of the target among gdb's. */
+uint8_t signals_gdb(const struct session *s, uint32_t number);
+static inline bool signals_passed(const struct session *s, uint8_t number)
+{
+    return s->pass[number / 8] >> number % 8 & 1;
+}
+
+/* --------------------------------------------------------------------- serve.c */
+
+/* Serves a connection until it ends; TOOL_OK or TOOL_FAILED after a line on stderr. */
+int serve(struct session *s, int in, int out);
+
+/* Appends "p1.2", or "2"; false: no memory. */
+bool put_thread_id(struct session *s, struct textbuf *b, const struct ctr_thread *t);
+/* Parses such an id: 1 and *thread (an index); 0: any, or all; -1: there is none. */
+int parse_thread_id(const struct session *s, const char **p, uint32_t *thread);
+/* Hexadecimal numbers of packets: false if there is none. */
+bool parse_hex(const char **p, uint64_t *value);
+/* Bytes as two digits each, of text and data; -1 if they are no such. */
+bool put_hex(struct textbuf *b, const void *data, size_t n);
+long parse_hex_bytes(const char *p, uint8_t *out, size_t most);
+
+/* --------------------------------------------------------------------- query.c */
+
+/* Answers a packet that begins with q or Q into s->out; returns false: no memory. */
+bool query(struct session *s, const char *packet, size_t n);
+
+/* --------------------------------------------------------------------- files.c */
+
+/* The file of the process's program as the guest names it, or NULL. */
+const char *files_program(struct session *s);
+/* The auxiliary vector at the begin of the process, if its initial stack is known; NULL */
+const uint8_t *files_auxv(struct session *s, size_t *n);
+/* Answers a vFile packet, from after "vFile:"; false: no memory. */
+bool files_request(struct session *s, const char *packet, size_t n);
+void files_close(struct session *s);
+
+/* ------------------------------------------------------------------- monitor.c */
+
+/* Runs a command of the user; its output, text, goes to b.  False: no memory. */
+bool monitor(struct session *s, const char *command, struct textbuf *b);
+
+#endif

@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tracegdb: debugs a recorded program in gdb, forward and backward; see tracegdb(1).  This
+ * file is its command line.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/options.h"
+#include "input/trace.h"
+#include "listen.h"
+#include "query/filter_options.h"
+#include "session.h"
+#include "symbols/sym_options.h"
+
+enum {
+    OPT_GDB = TOOL_OPT_LONG,
+    OPT_AT,
+    OPT_MULTI,
+};
+
+static const struct tool_option option_table[] = {
+    {0, NULL, NULL, "How gdb connects; default: standard input and output"},
+    {OPT_GDB, "gdb", "[=PROGRAM]", "start gdb (gdb-multiarch, else gdb), connected"},
+    {'l', "listen", "[HOST:]PORT",
+     "listen there, on this machine only if there is no HOST;\na path: on a UNIX socket"},
+    {OPT_MULTI, "multi", NULL, "with --listen: wait for the next connection after one"},
+    {0, NULL, NULL, "Where to begin"},
+    FILTER_OPTIONS_THREADS,
+    {OPT_AT, "at", "MOMENT",
+     "there: ordinal N of a thread, 1.5s, crash, end,\nsyscall:NAME/N, mark:TEXT"},
+    {0, NULL, NULL, "Where programs and libraries are"},
+    SYM_OPTIONS_FILES,
+    {0, NULL, NULL, "Other"},
+    {'j', "jobs", "N", "use N workers"},
+    {'q', "quiet", NULL, "no remark on a partial trace, or on files"},
+    TOOL_OPTIONS_COMMON,
+    {0},
+};
+
+struct command_line {
+    struct filter_options filter;
+    struct sym_options sym;
+    struct moment_text at;
+    const char *listen, *gdb;
+    unsigned jobs;
+    bool start_gdb, multi, quiet;
+};
+
+static bool set_option(void *to, int key, const char *arg)
+{
+    struct command_line *c = to;
+    enum tool_parsed parsed = filter_options_parse(&c->filter, key, arg);
+
+    if (parsed == TOOL_OTHER_GROUP) {
+        parsed = sym_options_parse(&c->sym, key, arg);
+    }
+    if (parsed != TOOL_OTHER_GROUP) {
+        return parsed == TOOL_PARSED;
+    }
+    switch (key) {
+    case OPT_GDB:
+        c->start_gdb = true;
+        c->gdb = arg;
+        return true;
+    case OPT_AT:
+        return moment_parse(arg, &c->at) && c->at.kind != MOMENT_CALL;
+    case OPT_MULTI:
+        return c->multi = true;
+    case 'l':
+        c->listen = arg;
+        return *arg != 0;
+    case 'j':
+        return tool_parse_jobs(arg, &c->jobs);
+    case 'q':
+        return c->quiet = true;
+    default:
+        return false;
+    }
+}
+
+/* ------------------------------------------------------------------ opening it */
+
+/* Whether gdb can do anything with the trace; else a line on stderr says why not. */
+static int check_trace(const struct session *s, bool quiet)
+{
+    if (!s->info.seekable) {
+        tool_error(PROG, "%s: a stream cannot be debugged: write it to a file", s->path);
+        return TOOL_FAILED;
+    }
+    if (!s->info.insns) {
+        tool_error(PROG, "%s: there are no instructions in it", s->path);
+        return TOOL_NOTHING;
+    }
+    if (!(s->info.events & CTR_HAS_REG) && !quiet) {
+        tool_error(PROG, "%s: registers were not recorded (-e reg): gdb sees the pc only",
+                   s->path);
+    }
+    if (!(s->info.events & CTR_HAS_VAL) && !quiet) {
+        tool_error(PROG,
+                   "%s: values were not recorded (-e val): gdb sees memory of files only",
+                   s->path);
+    }
+    return TOOL_OK;
+}
+
+/* The first instruction of a thread that the options select, unless --at says another. */
+static int find_begin(struct session *s, struct command_line *c, struct moment *out)
+{
+    const struct locate_request request = {
+        .prog = PROG, .path = s->path, .option = "--at", .trace = s->tr};
+    struct ctr_filter filter = CTR_FILTER_INIT;
+    const struct ctr_thread *t;
+    int status = filter_options_resolve(&c->filter, &request, s->jobs, &filter);
+
+    if (status || c->at.kind) {
+        return status ? status : moment_find(&c->at, &filter, &request, s->jobs, out);
+    }
+    for (uint32_t i = 0; (t = ctr_trace_thread(s->tr, i)) != NULL; i++) {
+        if (t->insns && threads_selected(&filter, t)) {
+            *out = (struct moment){.thread = i, .ordinal = t->first};
+            return TOOL_OK;
+        }
+    }
+    tool_error(PROG, "%s: no instruction of the threads selected", s->path);
+    return TOOL_NOTHING;
+}
+
+static int begin(struct session *s, struct command_line *c)
+{
+    struct moment at;
+    int status = find_begin(s, c, &at), ret;
+    const struct ctr_thread *t = status ? NULL : ctr_trace_thread(s->tr, at.thread);
+
+    if (status) {
+        return status;
+    }
+    if (!t->insns) {
+        tool_error(PROG, "%s: thread %d has no instruction", s->path, t->tid);
+        return TOOL_NOTHING;
+    }
+    at.ordinal -= at.ordinal == thread_end(t); /* the last one has not run yet */
+    ret = gdb_regs_open(&s->regs, s->tr, &s->diag);
+    ret = ret ? ret : position_open(s);
+    ret = ret ? ret : position_go(s, at.thread, at.ordinal);
+    s->begin = s->at;
+    if (ret) {
+        tool_trace_error(PROG, s->path, ret, &s->diag);
+    }
+    return ret ? TOOL_FAILED : TOOL_OK;
+}
+
+/* ------------------------------------------------------------------ connections */
+
+static int serve_socket(struct session *s, const struct command_line *c)
+{
+    const int fd = listen_open(c->listen);
+    int status = fd < 0 ? TOOL_FAILED : TOOL_OK;
+
+    while (!status) {
+        const int gdb = listen_accept(fd);
+
+        if (gdb < 0) {
+            status = TOOL_FAILED;
+            break;
+        }
+        serve(s, gdb, gdb);
+        close(gdb);
+        if (!c->multi) {
+            break;
+        }
+        if (position_go(s, s->begin.thread, s->begin.ordinal)) {
+            tool_trace_error(PROG, s->path, -s->diag.code, &s->diag);
+            status = TOOL_FAILED;
+        }
+        s->last = (struct stop){.why = STOP_THERE};
+    }
+    if (fd >= 0) {
+        listen_close(fd, c->listen);
+    }
+    return status;
+}
+
+static int run(struct command_line *c, const char *path)
+{
+    struct session s = {.path = path, .jobs = c->jobs, .sysroot = c->sym.sysroot};
+    struct modset_options files = {
+        .prog = PROG, .quiet = c->quiet, .missing_ok = true, .unmapped_quiet = true};
+    struct modset *modset = NULL;
+    struct places *places = NULL;
+    int status = sym_options_finish(&c->sym, PROG, &files);
+
+    files.flags = SYMFILE_HEADERS;
+    status = status ? status : tool_trace_open(PROG, path, 0, &s.tr);
+    if (!status) {
+        ctr_trace_info(s.tr, &s.info);
+        status = check_trace(&s, c->quiet);
+    }
+    status = status ? status : modset_open(&modset, &files);
+    status = status ? status : places_load(&places, modset, s.tr, path);
+    s.places = places;
+    status = status ? status : begin(&s, c);
+    if (!status) {
+        status = c->listen ? serve_socket(&s, c) : serve(&s, STDIN_FILENO, STDOUT_FILENO);
+    }
+    if (!status) {
+        status = tool_trace_status(PROG, path, s.tr, c->quiet);
+    }
+    position_close(&s);
+    gdb_regs_close(s.regs);
+    textbuf_fini(&s.out);
+    textbuf_fini(&s.document);
+    free(s.points);
+    free(s.signals);
+    places_free(places);
+    modset_close(modset);
+    ctr_close(s.tr);
+    return status;
+}
+
+/* -------------------------------------------------------------------------- gdb */
+
+/* Whether an argument is --gdb, perhaps shortened, as getopt_long(3) takes it. */
+static bool is_gdb(const char *arg)
+{
+    const size_t n = strcspn(arg, "=");
+
+    return n > 2 && n <= strlen("--gdb") && !strncmp(arg, "--gdb", n);
+}
+
+/* Replaces this program by gdb, which starts it again at the other end of a pipe. */
+static int start_gdb(const struct command_line *c, int argc, char **argv)
+{
+    static const char *const found[] = {"gdb-multiarch", "gdb"};
+    struct textbuf b = {0};
+    char self[4096];
+    const ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+    const char *const begin = n > 0 ? (self[n] = 0, self) : argv[0];
+    bool ok = textbuf_printf(&b, "target remote | exec ") &&
+              textbuf_shell_word(&b, begin, strlen(begin));
+
+    for (int i = 1; ok && i < argc; i++) {
+        if (!is_gdb(argv[i])) {
+            ok = textbuf_printf(&b, " ") &&
+                 textbuf_shell_word(&b, argv[i], strlen(argv[i]));
+        }
+    }
+    ok = ok && textbuf_printf(&b, "%c", 0);
+    for (size_t i = 0; ok && i < sizeof(found) / sizeof(found[0]); i++) {
+        const char *gdb = c->gdb ? c->gdb : found[i];
+
+        execlp(gdb, gdb, "-q", "-ex", b.data, (char *)NULL);
+        if (c->gdb || errno != ENOENT) {
+            tool_error(PROG, "%s: %s", gdb, strerror(errno));
+            textbuf_fini(&b);
+            return TOOL_FAILED;
+        }
+    }
+    tool_error(PROG, ok ? "no gdb-multiarch or gdb is installed" : "out of memory");
+    textbuf_fini(&b);
+    return TOOL_FAILED;
+}
+
+int main(int argc, char **argv)
+{
+    struct command_line c = {.jobs = tool_default_jobs()};
+    struct tool_options o = {
+        .prog = PROG,
+        .usage = "[OPTION]... FILE",
+        .about =
+            "Debug a recorded program in gdb, forward and backward; FILE is a trace made by\n"
+            "cannoli-record, best with -e all. In gdb: target remote | tracegdb FILE",
+        .table = option_table,
+        .argc = argc,
+        .argv = argv,
+    };
+    const char *path = NULL;
+    int status;
+
+    /* gdb is in the foreground, and ^C is for it. */
+    signal(SIGPIPE, SIG_IGN);
+    status = tool_options_parse(&o, set_option, &c, &path);
+    if (status == TOOL_OK && path) {
+        status = filter_options_check(&c.filter, PROG);
+        if (!status && c.start_gdb && c.listen) {
+            status = tool_usage_error(PROG, "--gdb and --listen cannot be used together");
+        }
+        if (!status && c.multi && !c.listen) {
+            status = tool_usage_error(PROG, "--multi is for --listen only");
+        }
+        status = status        ? status
+                 : c.start_gdb ? start_gdb(&c, argc, argv)
+                               : run(&c, path);
+    }
+    tool_options_fini(&o);
+    filter_options_fini(&c.filter);
+    sym_options_fini(&c.sym);
+    return status;
+}
