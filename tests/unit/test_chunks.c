@@ -538,6 +538,46 @@ static void test_memory(void **state)
     close(o.fd);
 }
 
+/* Equal contents have equal hashes, whatever thread and time they are of. */
+static void test_hash(void **state)
+{
+    struct ctr_chunk_hash h[5];
+    struct ctr_diag diag;
+    struct ctr_trace *tr;
+    struct out o;
+    (void)state;
+    out_begin(&o, CTR_EVENTS_EXEC | CTR_EVENTS_MEM);
+    out_access(&o, 0, 0x1000, 10);
+    out_access(&o, 1, 0x1000, 20);
+    out_access(&o, 1, 0x1004, 30);
+    out_access(&o, 2, 0x1000, 40);
+    out_access(&o, 0, 0x1000, 50);
+    assert_int_equal(ctr_open_fd(&tr, out_finish(&o), 0, NULL), 0);
+    for (unsigned i = 0; i < 5; i++) {
+        assert_int_equal(ctr_trace_chunk_hash(tr, i, &h[i], NULL), 0);
+        assert_int_equal(h[i].last_block, 1);
+        assert_int_equal(h[i].runs, h[0].runs);
+        assert_int_equal(h[i].accesses == h[0].accesses, i != 2);
+        assert_int_equal(h[i].values, h[0].values);
+        assert_int_equal(h[i].registers, h[0].registers);
+        assert_int_equal(h[i].events, h[0].events);
+    }
+    assert_int_equal(ctr_trace_chunk_hash(tr, 5, &h[0], &diag), -CTR_E_INVAL);
+    ctr_close(tr);
+    /* Other numbers of runs */
+    out_begin(&o, CTR_EVENTS_EXEC);
+    for (uint32_t i = 0; i < 3; i++) {
+        out_chunk(&o, i, 1 + i % 2, i, i + 1);
+    }
+    assert_int_equal(ctr_open_fd(&tr, out_finish(&o), 0, NULL), 0);
+    for (unsigned i = 0; i < 3; i++) {
+        assert_int_equal(ctr_trace_chunk_hash(tr, i, &h[i], NULL), 0);
+    }
+    assert_int_equal(h[0].runs == h[1].runs, 0);
+    assert_int_equal(h[0].runs, h[2].runs);
+    ctr_close(tr);
+}
+
 int main(int argc, char **argv)
 {
     static const struct CMUnitTest tests[] = {
@@ -546,6 +586,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_damaged_parts), cmocka_unit_test(test_wrong_root),
         cmocka_unit_test(test_damaged_chunk), cmocka_unit_test(test_ties),
         cmocka_unit_test(test_falling),       cmocka_unit_test(test_search),
+        cmocka_unit_test(test_hash),
     };
     return argc == 3 ? reader(argv) : cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -311,6 +311,25 @@ CTR_API int ctr_trace_chunk_with(const struct ctr_trace *tr, uint64_t *i, uint32
 CTR_API int ctr_trace_find(struct ctr_trace *tr, uint32_t thread, uint64_t ordinal,
                            struct ctr_chunk *out, struct ctr_diag *diag);
 
+/*
+ * Hashes (64 bits, not cryptographic) of what chunk number i holds, from its header: what is
+ * in it is not read.  Two chunks with the same hash hold the same, if the numbers in them
+ * mean the same: equal `runs' are runs of blocks with the same ids, as far as in both traces
+ * the same block has the same id up to last_block.  What is equal can have different hashes,
+ * where another version of the recorder wrote or compressed it.
+ */
+struct ctr_chunk_hash {
+    uint32_t last_block; /* highest block id in it */
+    uint64_t runs;
+    uint64_t accesses;  /* their addresses, and all that helpers made */
+    uint64_t values;    /* of accesses */
+    uint64_t registers; /* changes, and the state at the begin */
+    uint64_t events;    /* between runs, with their times */
+};
+/* Files only; from any thread.  Returns as ctr_trace_chunk. */
+CTR_API int ctr_trace_chunk_hash(struct ctr_trace *tr, uint64_t i,
+                                 struct ctr_chunk_hash *out, struct ctr_diag *diag);
+
 /* ------------------------------------------------------------------ blocks */
 
 /* How a block's bytes are decoded; CTR_MODE_* of cannoli/events.h. */
