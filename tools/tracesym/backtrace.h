@@ -6,7 +6,7 @@
 #include "calltree.h"
 #include "dump/dump.h"
 #include "query/moment.h"
-#include "site.h"
+#include "query/site.h"
 
 struct backtrace_options {
     const struct moment *at;

@@ -5,7 +5,7 @@
 
 #include "calltree.h"
 #include "dump/dump.h"
-#include "site.h"
+#include "query/site.h"
 
 struct call_counts_options {
     const char *const *patterns; /* as of call_list.h */

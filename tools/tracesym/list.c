@@ -13,7 +13,7 @@
 #include "common/options.h"
 #include "input/comm.h"
 #include "query/event_names.h"
-#include "site.h"
+#include "query/site.h"
 #include "symbols/symfile_data.h"
 
 static const char *const words[] = {

@@ -9,7 +9,7 @@
 #include "dump/dump.h"
 #include "dump/find.h"
 #include "dump/search.h"
-#include "site.h"
+#include "query/site.h"
 
 /* Prints as dump_events does, and returns the same. */
 int print_trace(struct ctr_trace *tr, const struct places *places,

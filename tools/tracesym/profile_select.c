@@ -12,7 +12,7 @@
 #include "graph_priv.h"
 #include "nothing.h"
 #include "query/function_pattern.h"
-#include "site.h"
+#include "query/site.h"
 
 /* Limit of modules that a message lists. */
 #define MAX_LISTED 8u

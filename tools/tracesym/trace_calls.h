@@ -6,7 +6,7 @@
 #include "calltree.h"
 #include "common/options.h"
 #include "dump/dump.h"
-#include "site.h"
+#include "query/site.h"
 
 struct trace_calls_options {
     const char *const *patterns; /* NAME, a glob, or MODULE!NAME */

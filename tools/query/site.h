@@ -2,14 +2,14 @@
 /*
  * The place of an instruction: module, function, source line; and its output.
  */
-#ifndef TRACESYM_SITE_H
-#define TRACESYM_SITE_H
+#ifndef TOOLS_SITE_H
+#define TOOLS_SITE_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "common/textbuf.h"
-#include "state/memory.h"
+#include "query/moment.h"
 #include "symbols/places.h"
 
 /* Limit of shown frames of code inlined into each other. */

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* The source-level place of an instruction; see site.h. */
-#include "site.h"
+#include "query/site.h"
 
 #include <fnmatch.h>
 #include <inttypes.h>
 #include <string.h>
 
-#include "dump/dump.h"
 #include "query/function_pattern.h"
 #include "symbols/sym_options.h"
 
