@@ -19,6 +19,7 @@ BIN = os.environ["BIN"]
 DUMP = [BIN + "/tracedump", "-j1"]
 COV = [BIN + "/tracecov", "-j1"]
 SYM = [BIN + "/tracesym", "-j1"]
+DIFF = [BIN + "/tracediff", "--json", sys.argv[1]]  # with the whole trace
 MAIN = ["-t", "4242"]
 TYPES = {1: "META", 2: "PROCESS", 3: "THREAD", 4: "DICT", 5: "CHUNK", 6: "PART",
          7: "ROOT", 8: "END", 9: "REGS"}
@@ -33,6 +34,7 @@ FEW = {
     + MAIN,
     "cov": COV + ["-f", "json"],
     "calls": SYM + ["--calls", "-f", "folded"],
+    "diff": DIFF,
     "dump no index": DUMP + ["--no-index"],
     "cov no index": COV + ["-f", "json", "--no-index"],
     "dump stream": DUMP + ["-"],
@@ -52,6 +54,8 @@ MORE = {
     "last read": DUMP + ["-a", "0x21000+8", "--last-read-before", "20"] + MAIN,
     "first write": DUMP + ["-a", "0x40000000-0x41000000", "--first-write-after", "0"]
     + MAIN,
+    "diff counts": DIFF + ["--counts=blocks"],
+    "diff no index": DIFF + ["--no-index"],
     "cov range": COV + ["-f", "json", "--from", "2"],
     "cov thread": COV + ["-f", "json", "-t", "4243"],
     "cov text": COV + ["-f", "text"],
@@ -151,12 +155,16 @@ def query(args, data, path):
         p = subprocess.run(args + [path], stdout=subprocess.PIPE,
                            stderr=subprocess.PIPE, check=False)
     name = path.encode()
-    return p.returncode, p.stdout.replace(name, b"T"), p.stderr.replace(name, b"T")
+    return (p.returncode, p.stdout.replace(name, b"T"), p.stderr.replace(name, b"T"),
+            args[0] == DIFF[0])
 
 
 def judge(got, want, must_say):
     """What is wrong with an answer, or None."""
-    status, out, err = got
+    status, out, err, _ = got
+    if want[3]:  # of tracediff 2 is trouble, and 1 must not result from damage
+        return (None if status == 2 and err else
+                None if status == 0 and out == want[1] else "status %d" % status)
     if must_say and status == 0:
         return "status 0"
     if must_say and status == 3 and err.count(b"\n") != 1:
@@ -197,7 +205,7 @@ def test(job):
 modes = {**FEW, **MORE, **(ALL if os.environ.get("DAMAGE_ALL") else {})}
 whole = {name: query(args, good, sys.argv[1]) for name, args in modes.items()}
 for name, answer in whole.items():
-    if answer[0] or not answer[1]:
+    if answer[0] or not (answer[1] or answer[3]):
         sys.exit("%s of the whole trace: status %d %s" % (name, answer[0],
                                                          answer[2].decode()))
 with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:

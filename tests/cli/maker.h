@@ -129,6 +129,9 @@ void add_block(struct maker *m, const struct block *b);
 /* mktrace_random.c: argv starts after the word `random' */
 void make_random(char **argv, bool all, bool few);
 
+/* mktrace_diff.c: argv starts after the word `diff' */
+void make_diff(char **argv);
+
 /* mktrace_memory.c */
 void make_memory(const char *path);
 /* order: the vCPUs ran one at a time */

@@ -24,6 +24,11 @@
  *       call last nearly to the end, one call never returns; `same': as short, but all
  *       chunks claim to have been begun at the same time; or `timeless': short, recorded
  *       without times
+ *   mktrace diff SEED WHAT A B      two recordings of one random program, with other addresses,
+ *       ids and cuts; B has a difference: WHAT is none, value, address, inserted, result,
+ *       memory, end or thread; with `copy-' before it B is a longer copy of A but for
+ *       that.  Prints WHAT, its ordinal, and the numbers of instructions
+ *       that only A and only B have there
  *   mktrace system FILE             a small arm trace with all kinds of events
  *   mktrace mapped PATH FILE        two arm instructions, "mov r0, #1; bx lr", that were
  *       at 0x1000 of a file PATH with the build id 1234ab01, which was at 0x10000
@@ -229,6 +234,8 @@ int main(int argc, char **argv)
         make_random(argv + 2, true, true);
     } else if (argc == 8 && !strcmp(argv[1], "order")) {
         make_order(argv + 2);
+    } else if (argc == 6 && !strcmp(argv[1], "diff")) {
+        make_diff(argv + 2);
     } else if (argc == 3 && !strcmp(argv[1], "system")) {
         make_system(argv[2]);
     } else if (argc == 4 && !strcmp(argv[1], "mapped")) {

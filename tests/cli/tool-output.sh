@@ -6,8 +6,9 @@
 "$TOOLS/mktrace" random 5 60 3000 t.ctr expect.json || exit 1
 "$TOOLS/mktrace" mapped /nowhere/app m.ctr || exit 1 # a result of tracecov's needs mappings
 
-for tool in tracedump tracecov tracesym cannoli-ctl cannoli-record; do
+for tool in tracedump tracecov tracesym tracediff cannoli-ctl cannoli-record; do
     want=1
+    [ $tool = tracediff ] && want=2
     [ $tool = cannoli-record ] && want=125
     for how in --help --version; do
         "$BIN/$tool" $how >/dev/full 2>stderr

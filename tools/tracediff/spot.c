@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/* Ordinals of places in streams. */
+#include "pair.h"
+
+uint64_t batch_ordinal(const struct batch *b, uint32_t pos)
+{
+    uint32_t low = 0, high = b->n;
+
+    if (!b->n) {
+        return b->ordinal;
+    }
+    while (high - low > 1) {
+        uint32_t mid = low + (high - low) / 2;
+        if (b->at[mid] <= pos) {
+            low = mid;
+        } else {
+            high = mid;
+        }
+    }
+    return b->ordinal + b->ord[low] + (pos - b->at[low]);
+}
+
+uint64_t spot_ordinal(const struct pair *p, unsigned side)
+{
+    const struct spot *s = &p->at[side];
+
+    return s->b && !s->ended ? batch_ordinal(s->b, spot_pos(s))
+                             : p->thread[side]->first + p->thread[side]->insns;
+}
+
+uint64_t batch_insn(const struct pair *p, const struct batch *b, uint32_t pos)
+{
+    uint32_t low = 0, high = b->n;
+    const struct code *c;
+
+    while (high - low > 1) {
+        uint32_t mid = low + (high - low) / 2;
+        if (b->at[mid] <= pos) {
+            low = mid;
+        } else {
+            high = mid;
+        }
+    }
+    c = code_get(p->side[0]->codes, run_code(b->key[low]));
+    return c->insn[run_first(b->key[low]) + (pos - b->at[low])];
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* Shared by the parts of a stream: stream.c reads, stream_queue.c hands over. */
+#ifndef TRACEDIFF_STREAM_PRIV_H
+#define TRACEDIFF_STREAM_PRIV_H
+
+#include "stream.h"
+
+#define STOP 1 /* result of a callback: the comparison needs no more */
+
+/* An empty batch for what comes next; NULL: no memory. */
+struct batch *stream_take_spare(struct stream *s);
+
+/* Hands s->batch over, if there is one, and waits while there are many; 0 or STOP. */
+int stream_hand_over(struct stream *s);
+
+#endif
