@@ -11,6 +11,7 @@
  *   listen.c     connections
  *   packet.c     packets
  *   serve.c      what each packet requests
+ *   words.c      what packets are made of
  *   query.c      packets that begin with q and Q
  *   files.c      files that gdb reads, for symbols
  *   position.c   threads, registers, memory at the position
@@ -168,6 +169,8 @@ static inline bool signals_passed(const struct session *s, uint8_t number)
 
 /* Serves a connection until it ends; TOOL_OK or TOOL_FAILED after a line on stderr. */
 int serve(struct session *s, int in, int out);
+
+/* --------------------------------------------------------------------- words.c */
 
 /* Appends "p1.2", or "2"; false: no memory. */
 bool put_thread_id(struct session *s, struct textbuf *b, const struct ctr_thread *t);
