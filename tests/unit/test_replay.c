@@ -730,7 +730,7 @@ static void test_found(void **state)
 /* The next execution of an instruction, of one thread: what going through its events finds. */
 static void test_found_exec(void **state)
 {
-    unsigned hits = 0;
+    unsigned hits = 0, limits = 0;
     (void)state;
     for (unsigned seed = 0; seed < 4; seed++) {
         struct recording r;
@@ -744,11 +744,11 @@ static void test_found_exec(void **state)
             const uint64_t pc = ev[i].pc, from = ev[i * 7 % n].ordinal;
             const int back = (int)(i & 1), point = i & 2 ? 1 : 0;
             const struct ctr_range range = {pc, pc + 1, 0};
-            const struct ctr_filter filter = {.kinds = CTR_KIND_EXEC,
-                                              .nthread = 1,
-                                              .threads = &(uint32_t){0},
-                                              .pcs = &range,
-                                              .npc = 1};
+            struct ctr_filter filter = {.kinds = CTR_KIND_EXEC,
+                                        .nthread = 1,
+                                        .threads = &(uint32_t){0},
+                                        .pcs = &range,
+                                        .npc = 1};
             uint64_t want = UINT64_MAX;
             struct ctr_found found;
             for (size_t k = 0; k < n; k++) {
@@ -772,11 +772,20 @@ static void test_found_exec(void **state)
                 assert_true(found.pc == pc && found.addr == pc && found.size);
                 hits++;
             }
+            /* With a limit the same, or nothing. */
+            filter.most = 1;
+            const int some = ctr_search(tr, &filter, 0, from,
+                                        (back ? CTR_SEARCH_BACK : 0u) |
+                                            (point ? CTR_SEARCH_POINT : 0u),
+                                        1 + seed % 3, &found, NULL);
+            assert_true(some == got || some == -CTR_E_LIMIT);
+            assert_true(some != 1 || found.ordinal == want);
+            limits += some == -CTR_E_LIMIT;
         }
         ctr_close(tr);
         recording_free(&r);
     }
-    assert_true(hits > 100);
+    assert_true(hits > 100 && limits > 20);
 }
 
 int main(void)

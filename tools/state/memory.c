@@ -41,6 +41,7 @@ struct memory_view {
     struct moment at;
     uint32_t process;
     unsigned jobs;
+    uint32_t most; /* chunks of a search; 0: any number */
     struct memory_initial *initial;
     struct line *lines; /* hash table by addr */
     uint32_t cap, n;    /* a power of two */
@@ -199,6 +200,11 @@ void memory_move(struct memory_view *m, const struct moment *at)
     m->process = ctr_trace_thread(m->tr, at->thread)->process;
     m->alone = is_alone(m->tr, m->process);
     forget_lines(m);
+}
+
+void memory_limit(struct memory_view *m, uint32_t chunks)
+{
+    m->most = chunks;
 }
 
 void memory_close(struct memory_view *m)
@@ -404,6 +410,17 @@ static int read_found(struct lookup *l, const struct ctr_found *found)
     return ret;
 }
 
+/* The search came to its limit: what may have been before is not known.  After the moment
+ * it matters only for what is decided there. */
+static void give_up(struct lookup *l)
+{
+    for (unsigned i = l->begin; l->flags & CTR_SEARCH_BACK && i < l->end; i++) {
+        if (is_open(l, i)) {
+            l->line->state[i] = BYTE_LATER;
+        }
+    }
+}
+
 /* Searches in one direction until all bytes are decided, or nothing more is found. */
 static int search_line(struct lookup *l)
 {
@@ -420,12 +437,17 @@ static int search_line(struct lookup *l)
             .naddr = open_ranges(l, open),
             .context = context_of(l),
             .arg = l->m,
+            .most = l->m->most,
         };
         if (!filter.naddr) {
             return 0;
         }
         ret = ctr_search(l->m->tr, &filter, l->pos.thread, l->pos.ordinal,
                          l->flags | l->pos.point, l->m->jobs, &found, l->diag);
+        if (ret == -CTR_E_LIMIT) {
+            give_up(l);
+            return 0;
+        }
         if (ret != 1) {
             return ret;
         }

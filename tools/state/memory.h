@@ -37,6 +37,9 @@ int memory_open(struct memory_view **out, struct ctr_trace *tr,
 /* Goes on to another moment, of any thread: what was read is forgotten, but not what is
  * known of mappings and files, so that this is cheaper than memory_open. */
 void memory_move(struct memory_view *m, const struct moment *at);
+/* Chunks that are decoded at most for one search (0, at first: any number).  What is not found
+ * in them is not known. */
+void memory_limit(struct memory_view *m, uint32_t chunks);
 /* NULL is allowed. */
 void memory_close(struct memory_view *m);
 

@@ -206,6 +206,9 @@ int position_memory(struct session *s, uint64_t addr, uint8_t *out, uint8_t *kno
 
     if (!s->memory) {
         ret = memory_open(&s->memory, s->tr, s->places, &s->at, s->jobs, &s->diag);
+        if (!ret) {
+            memory_limit(s->memory, s->chunks);
+        }
     } else if (!s->memory_there) {
         memory_move(s->memory, &s->at);
     }

@@ -81,8 +81,8 @@ struct session {
     const char *path;
     struct ctr_info info;
     const struct places *places; /* NULL: no mappings */
-    const char *sysroot;         /* or NULL */
     unsigned jobs;
+    uint32_t chunks; /* of a search for what memory held; 0: any number */
 
     struct gdb_regs *regs;
     uint32_t nr_values;   /* registers of the trace ... */

@@ -16,10 +16,13 @@
 #include "session.h"
 #include "symbols/sym_options.h"
 
+#define SEARCH_CHUNKS 32u
+
 enum {
     OPT_GDB = TOOL_OPT_LONG,
     OPT_AT,
     OPT_MULTI,
+    OPT_CHUNKS,
 };
 
 static const struct tool_option option_table[] = {
@@ -35,6 +38,9 @@ static const struct tool_option option_table[] = {
     {0, NULL, NULL, "Where programs and libraries are"},
     SYM_OPTIONS_FILES,
     {0, NULL, NULL, "Other"},
+    {OPT_CHUNKS, "search-chunks", "N",
+     "decode at most N chunks of the trace to find what a byte\nheld; default 32, 0: any "
+     "number"},
     {'j', "jobs", "N", "use N workers"},
     {'q', "quiet", NULL, "no remark on a partial trace, or on files"},
     TOOL_OPTIONS_COMMON,
@@ -47,6 +53,7 @@ struct command_line {
     struct moment_text at;
     const char *listen, *gdb;
     unsigned jobs;
+    uint64_t chunks;
     bool start_gdb, multi, quiet;
 };
 
@@ -70,6 +77,8 @@ static bool set_option(void *to, int key, const char *arg)
         return moment_parse(arg, &c->at) && c->at.kind != MOMENT_CALL;
     case OPT_MULTI:
         return c->multi = true;
+    case OPT_CHUNKS:
+        return tool_parse_u64(arg, &c->chunks) && c->chunks <= UINT32_MAX;
     case 'l':
         c->listen = arg;
         return *arg != 0;
@@ -186,7 +195,7 @@ static int serve_socket(struct session *s, const struct command_line *c)
 
 static int run(struct command_line *c, const char *path)
 {
-    struct session s = {.path = path, .jobs = c->jobs, .sysroot = c->sym.sysroot};
+    struct session s = {.path = path, .jobs = c->jobs, .chunks = (uint32_t)c->chunks};
     struct modset_options files = {
         .prog = PROG, .quiet = c->quiet, .missing_ok = true, .unmapped_quiet = true};
     struct modset *modset = NULL;
@@ -266,7 +275,7 @@ static int start_gdb(const struct command_line *c, int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    struct command_line c = {.jobs = tool_default_jobs()};
+    struct command_line c = {.jobs = tool_default_jobs(), .chunks = SEARCH_CHUNKS};
     struct tool_options o = {
         .prog = PROG,
         .usage = "[OPTION]... FILE",

@@ -951,6 +951,7 @@ struct ctr_filter {
     int (*task)(void *arg, const struct ctr_task *task);
     int (*context)(void *arg, const struct ctr_context *context);
     void *arg;
+    uint32_t most; /* ctr_search only: chunks that are decoded, 0: any number */
 };
 #define CTR_FILTER_INIT {0}
 
@@ -1155,7 +1156,8 @@ struct ctr_found {
  * not read if there is an index, and none beyond the one that matches.
  * workers: as in struct ctr_replay_opts.
  *
- * Returns 1 and *out, 0 if there is none, -CTR_E_INVAL on a stream or if there is no such
+ * Returns 1 and *out, 0 if there is none, -CTR_E_LIMIT if there is none in the first
+ * filter->most chunks that may have one, -CTR_E_INVAL on a stream or if there is no such
  * place, or another error.
  */
 CTR_API int ctr_search(struct ctr_trace *tr, const struct ctr_filter *filter,

@@ -33,6 +33,7 @@ struct search {
     uint64_t at;          /* next chunk in order of time ... */
     int begun;            /* ... and whether it was taken already, */
     int left;             /* ... and whether there still is one */
+    uint32_t taken;       /* chunks to decode */
     uint64_t first_ns;    /* slices, back: all after this was taken */
     uint64_t best;        /* where `result' was found, if that is not 0 ... */
     uint64_t best_ns;     /* ... and a time in its slice */
@@ -111,6 +112,12 @@ static int take(struct search *s, struct searcher *me)
         if (!may && !feed_chunk(f, c)) {
             continue;
         }
+        if (s->feed.filter.most && s->taken == s->feed.filter.most) {
+            s->left = 0;
+            return ctr_fail(&me->diag, CTR_E_LIMIT, CTR_NO_OFF, "search",
+                            "it is not in the first chunks");
+        }
+        s->taken++;
         me->feed = f;
         may = feed_take(f, c, &me->raw, &me->diag);
         if (may) {
