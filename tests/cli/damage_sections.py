@@ -21,6 +21,11 @@ COV = [BIN + "/tracecov", "-j1"]
 SYM = [BIN + "/tracesym", "-j1"]
 DIFF = [BIN + "/tracediff", "--json", sys.argv[1]]  # with the whole trace
 MAIN = ["-t", "4242"]
+PACKETS = ["QStartNoAckMode", "?", "g", "m40000000,100", "Z0,10404,4", "c", "g", "Z2,21000,8", "c",
+           "m21000,8", "bc", "bs", "g"]
+GDB = ["sh", "-c", 'printf "%s" "$0" | "$@"',
+       "".join("$%s#%02x" % (p, sum(p.encode()) & 255) for p in PACKETS),
+       BIN + "/tracegdb", "-j1", *MAIN]
 TYPES = {1: "META", 2: "PROCESS", 3: "THREAD", 4: "DICT", 5: "CHUNK", 6: "PART",
          7: "ROOT", 8: "END", 9: "REGS"}
 
@@ -35,6 +40,7 @@ FEW = {
     "cov": COV + ["-f", "json"],
     "calls": SYM + ["--calls", "-f", "folded"],
     "diff": DIFF,
+    "gdb": GDB,
     "dump no index": DUMP + ["--no-index"],
     "cov no index": COV + ["-f", "json", "--no-index"],
     "dump stream": DUMP + ["-"],

@@ -28,9 +28,19 @@ static bool put_text(struct session *s, const char *text)
     return textbuf_printf(&s->out, "%s", text);
 }
 
+/* gdb gets an error and goes on: whoever started the session learns of it at the end. */
+static void keep_failure(struct session *s, int ret)
+{
+    if (ret && !s->failed) {
+        s->failed = ret;
+        s->failure = s->diag;
+    }
+}
+
 /* "E.text": what failed in libctr. */
 static bool put_error(struct session *s, int ret)
 {
+    keep_failure(s, ret);
     return textbuf_printf(&s->out, "E.%s",
                           s->diag.text[0] ? s->diag.text : ctr_strerror(ret));
 }
@@ -120,6 +130,7 @@ static bool put_memory(struct session *s, const char *p)
     n = n < MEMORY_MOST ? n : MEMORY_MOST;
     n = n < 0 - addr || !addr ? n : 0 - addr;
     ret = n ? position_memory(s, addr, bytes, known, n) : 0;
+    keep_failure(s, ret);
     while (!ret && end < n && known[end]) {
         end++;
     }

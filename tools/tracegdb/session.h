@@ -115,6 +115,8 @@ struct session {
     bool detached;
     struct file_server *files;
     struct ctr_diag diag; /* of the last failed call of libctr */
+    int failed;           /* the first error of the session, and what it was */
+    struct ctr_diag failure;
 };
 
 /* ------------------------------------------------------------------ position.c */

@@ -215,6 +215,10 @@ static int run(struct command_line *c, const char *path)
     if (!status) {
         status = c->listen ? serve_socket(&s, c) : serve(&s, STDIN_FILENO, STDOUT_FILENO);
     }
+    if (!status && s.failed) {
+        tool_trace_error(PROG, path, s.failed, &s.failure);
+        status = TOOL_FAILED;
+    }
     if (!status) {
         status = tool_trace_status(PROG, path, s.tr, c->quiet);
     }
