@@ -250,6 +250,10 @@ def check_refusals(gdb, rng):
     assert gdb.request("p999").startswith(b"E.") and gdb.request("Hgp64.7777") == b"E01"
     assert gdb.request("qXfer:features:read:none.xml:0,100").startswith(b"E.")
     assert b"<target" in gdb.request("qXfer:features:read:target.xml:0,ffff")
+    for path in ("/etc/passwd", "/proc/self/maps", "/", ""):
+        assert gdb.request("vFile:open:%s,0,0" % path.encode().hex()) == b"F-1,2", path
+    assert gdb.request("vFile:open:%s,241,1b6" % b"new".hex()) == b"F-1,1"
+    assert gdb.request("vFile:pread:3,100,0") == gdb.request("vFile:fstat:0") == b"F-1,9"
     gdb.send(b"$g#00")  # a damaged packet is requested again
     while gdb.byte() != b"-":
         pass
