@@ -154,12 +154,38 @@ def check_watches(gdb, trace, rng):
                 assert b"replaylog:" in stop, stop
                 break
             tid, ordinal, _ = trace.execs[fit[found - 1] if back else fit[found]]
-            ordinal += not back and ordinal < trace.last[tid]
+            if not back and ordinal == trace.last[tid]:  # it is not executed
+                assert b"replaylog:end" in stop, stop
+                break
+            ordinal += not back
             assert seen == (tid, ordinal) and b"watch:" in stop, (
                 trace.execs[at], kind, addr, size, back, seen, (tid, ordinal), stop)
             hits += 1
             at = next(i for i, e in enumerate(trace.execs) if e[:2] == seen)
         assert gdb.request("z%s,%x,%x" % (kind, addr, size)) == b"OK"
+    return hits
+
+
+def check_watched_steps(gdb, trace, rng):
+    """Steps over accesses, to the position after them, or before them."""
+    hits = 0
+    for _ in range(40):
+        at = rng.randrange(len(trace.execs))
+        tid, ordinal, _ = trace.execs[at]
+        back = rng.random() < .5
+        mine = [a for a in trace.accesses if a[0] == at]
+        if not mine or go_to(gdb, trace, at) is None or ordinal + back >= trace.last[tid]:
+            continue
+        _, store, begin, end = rng.choice(mine)
+        if back:
+            gdb.request("s")
+        packet = "%d,%x,%x" % (4 if rng.random() < .3 else 2 if store else 3, begin, end - begin)
+        assert gdb.request("Z" + packet) == b"OK"
+        stop = gdb.request("bs" if back else "s")
+        assert b"watch:" in stop and place(gdb) == (tid, ordinal + (not back)), (
+            trace.execs[at], packet, back, stop)
+        assert gdb.request("z" + packet) == b"OK"
+        hits += 1
     return hits
 
 
@@ -278,6 +304,7 @@ def main():
         hits[0] += check_breaks(gdb, trace, rng)
         if len(trace.last) == 1:
             hits[1] += check_watches(gdb, trace, rng)
+            hits[1] += check_watched_steps(gdb, trace, rng)
         check_steps(gdb, trace, rng)
         hits[2] += check_states(gdb, trace, rng)
         check_refusals(gdb, rng)

@@ -121,7 +121,8 @@ static void forget_lines(struct memory_view *m)
 /* ---------------------------------------------------------------- near moments */
 
 /* Whether a line that holds at one of the moments around an access does so at the other
- * one, too; forward, what was written is added. */
+ * one, too; forward, what was written is added.  Backward, it may be this access that the
+ * line is known by. */
 static bool survives(struct line *line, const struct near_access *a, bool forward)
 {
     if (a->anything) {
@@ -133,7 +134,7 @@ static bool survives(struct line *line, const struct near_access *a, bool forwar
         if (at >= a->size || line->state[i] == BYTE_OPEN) {
             continue;
         }
-        if (!a->has_data || (a->write && !forward)) {
+        if (!a->has_data || !forward) {
             return false;
         }
         if (a->write) {

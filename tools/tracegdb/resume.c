@@ -170,6 +170,20 @@ static void name_watch(const struct session *s, const char *types,
     }
 }
 
+/* Where the program stops for an access; false: beyond the ends of the trace. */
+static bool watch_position(const struct ctr_found *found, bool back, uint64_t *ordinal)
+{
+    const struct ctr_thread *t = found->thread;
+
+    *ordinal = found->ordinal;
+    if (back && found->system) {
+        (*ordinal)--; /* before its system call */
+        return found->ordinal > t->first;
+    }
+    *ordinal += !back && !found->system;
+    return *ordinal < thread_end(t);
+}
+
 static int find_watch(struct session *s, bool back, const char *types, uint32_t kind,
                       struct candidate *best)
 {
@@ -178,19 +192,8 @@ static int find_watch(struct session *s, bool back, const char *types, uint32_t 
     int ret = search(s, back, types, kind | CTR_KIND_SYS, best, &found);
 
     if (ret == 1) {
-        const struct ctr_thread *t = found.thread;
-
-        c.found = true;
-        c.thread = t->index;
-        c.ordinal = found.ordinal;
-        if (!back && !found.system && c.ordinal + 1 < thread_end(t)) {
-            c.ordinal++;
-        } else if (back && found.system && c.ordinal > t->first) {
-            c.ordinal--; /* its system call */
-        }
-        if (c.ordinal == thread_end(t)) {
-            c.ordinal--;
-        }
+        c.thread = found.thread->index;
+        c.found = watch_position(&found, back, &c.ordinal);
         name_watch(s, types, &found, &c.stop);
     }
     return ret < 0 ? ret : keep_nearer(s, back, &c, best);
@@ -269,16 +272,19 @@ int resume_go(struct session *s, bool back, struct stop *stop)
 
 /* ------------------------------------------------------------------------ steps */
 
-/* Whether the instruction at the position made an access that a point waits for. */
-static int watch_hit(struct session *s, bool back, uint64_t ordinal, struct stop *stop)
+/* Whether there is an access that a point waits for between the position and the one of the
+ * next step. */
+static int watch_hit(struct session *s, bool back, uint64_t next, struct stop *stop)
 {
-    struct candidate best = {.found = true, .thread = s->at.thread, .ordinal = ordinal};
-    struct candidate none = best;
+    /* Nothing beyond that counts. */
+    struct candidate best = {.found = !back || next,
+                             .thread = s->at.thread,
+                             .ordinal = back ? next - 1 : next + 1};
     int ret = find_watch(s, back, "24", CTR_KIND_STORE, &best);
 
     ret = ret ? ret : find_watch(s, back, "34", CTR_KIND_LOAD, &best);
-    if (!ret && best.thread == none.thread && best.stop.why == STOP_WATCH &&
-        best.ordinal == ordinal) {
+    if (!ret && best.thread == s->at.thread && best.stop.why == STOP_WATCH &&
+        best.ordinal == next) {
         *stop = best.stop;
     }
     return ret;
