@@ -63,6 +63,7 @@ status = process.wait()
 assert status == (-15 if "--multi" in sys.argv else 0), status
 END
 python3 connect.py 1 --listen=0 || fail "a port"
+python3 connect.py 1 -l 0 || fail "a port as another word"
 python3 connect.py 1 --listen=127.0.0.1:0 || fail "a host and a port"
 python3 connect.py 3 --listen=:0 --multi || fail "several connections"
 python3 connect.py 1 "--listen=$PWD/socket" || fail "a UNIX socket"

@@ -241,13 +241,16 @@ static char *find_program(struct session *s, const struct file_server *f)
 static struct file_server *know(struct session *s)
 {
     struct file_server *f = server_of(s);
-    const uint32_t chosen = s->chosen;
+    const uint32_t chosen = s->chosen, stepping = s->stepping;
+    const size_t signal_next = s->signal_next;
 
     if (f && !(f->known && f->of == s->process)) {
         free(f->program);
         f->auxv_bytes = 0;
         find_vector(s, f);
         s->chosen = chosen;
+        s->stepping = stepping;
+        s->signal_next = signal_next;
         f->program = find_program(s, f);
         f->of = s->process;
         f->known = true;

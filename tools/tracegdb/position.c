@@ -179,10 +179,13 @@ int position_go(struct session *s, uint32_t thread, uint64_t ordinal)
     int ret = find_state(s, &s->window, thread, ordinal, &i);
 
     if (!ret) {
+        if (s->at.thread != thread || s->at.ordinal != ordinal) {
+            s->signal_next = 0;
+        }
         s->at = (struct moment){
             .thread = thread, .ordinal = ordinal, .time_ns = s->window.times[i]};
         s->process = t->process;
-        s->chosen = thread;
+        s->chosen = s->stepping = thread;
         s->memory_there = false;
     }
     return ret;

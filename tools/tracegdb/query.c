@@ -72,10 +72,14 @@ static bool make_threads(struct session *s, struct textbuf *b)
 {
     const struct ctr_thread *t;
     struct comm_table *names = NULL;
-    bool ok = !comm_load(&names, s->tr, &s->diag) && textbuf_printf(b, "<threads>\n");
+    bool ok = textbuf_printf(b, "<threads>\n");
+
+    if (comm_load(&names, s->tr, &s->diag)) { /* then without names */
+        names = NULL;
+    }
 
     for (uint32_t i = 0; ok && (t = ctr_trace_thread(s->tr, i)) != NULL; i++) {
-        const char *name = comm_last(names, i);
+        const char *name = names ? comm_last(names, i) : "";
 
         if (position_has(s, t)) {
             ok = textbuf_printf(b, "<thread id=\"") && put_thread_id(s, b, t) &&

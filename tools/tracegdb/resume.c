@@ -112,9 +112,10 @@ static void limit(const struct session *s, bool back, const struct candidate *be
     }
 }
 
-/* Searches what some types of points wait for: 1 and *out, 0 or an error. */
-static int search(struct session *s, bool back, const char *types, uint32_t kinds,
-                  const struct candidate *best, struct ctr_found *out)
+/* Searches from a place what some types of points wait for: 1 and *out, 0 or an error. */
+static int search(struct session *s, bool back, const struct moment *from, unsigned flags,
+                  const char *types, uint32_t kinds, const struct candidate *best,
+                  struct ctr_found *out)
 {
     struct ctr_range *v;
     const int n = ranges_of(s, types, &v);
@@ -130,11 +131,8 @@ static int search(struct session *s, bool back, const char *types, uint32_t kind
 
     if (n > 0) {
         limit(s, back, best, &f);
-        ret = ctr_search(s->tr, &f, s->at.thread, s->at.ordinal,
-                         back   ? CTR_SEARCH_BACK
-                         : exec ? 0
-                                : CTR_SEARCH_POINT,
-                         s->jobs, out, &s->diag);
+        ret = ctr_search(s->tr, &f, from->thread, from->ordinal,
+                         flags | (back ? CTR_SEARCH_BACK : 0), s->jobs, out, &s->diag);
     }
     free(v);
     return n < 0 ? -CTR_E_NOMEM : ret;
@@ -144,7 +142,7 @@ static int find_break(struct session *s, bool back, struct candidate *best)
 {
     struct ctr_found found;
     struct candidate c = {.stop.why = STOP_BREAK};
-    int ret = search(s, back, "01", CTR_KIND_EXEC, best, &found);
+    int ret = search(s, back, &s->at, 0, "01", CTR_KIND_EXEC, best, &found);
 
     if (ret == 1) {
         c.found = true;
@@ -162,7 +160,7 @@ static void name_watch(const struct session *s, const char *types,
         const struct point *p = &s->points[i];
 
         if (!is_break(p) && (p->type == types[0] || p->type == types[1]) &&
-            p->addr < f->addr + f->size && f->addr < p->addr + p->size) {
+            (p->addr - f->addr < f->size || f->addr - p->addr < p->size)) {
             stop->type = p->type;
             stop->addr = p->addr > f->addr ? p->addr : f->addr;
             return;
@@ -188,48 +186,55 @@ static int find_watch(struct session *s, bool back, const char *types, uint32_t 
                       struct candidate *best)
 {
     struct candidate c = {.stop.why = STOP_WATCH};
+    struct moment from = s->at;
+    unsigned flags = back ? 0 : CTR_SEARCH_POINT;
     struct ctr_found found;
-    int ret = search(s, back, types, kind | CTR_KIND_SYS, best, &found);
+    int ret;
 
-    if (ret == 1) {
+    while ((ret = search(s, back, &from, flags, types, kind | CTR_KIND_SYS, best,
+                         &found)) == 1) {
         c.thread = found.thread->index;
         c.found = watch_position(&found, back, &c.ordinal);
-        name_watch(s, types, &found, &c.stop);
+        if (c.found) {
+            name_watch(s, types, &found, &c.stop);
+            break;
+        }
+        /* Beyond the end of its thread: what other threads did from there on. */
+        from = (struct moment){.thread = c.thread, .ordinal = c.ordinal + back};
+        flags = back ? CTR_SEARCH_SYSTEM : CTR_SEARCH_POINT;
     }
     return ret < 0 ? ret : keep_nearer(s, back, &c, best);
 }
 
 static int find_points(struct session *s, bool back, struct candidate *best)
 {
-    int ret = find_break(s, back, best);
+    /* At one place a watchpoint counts: gdb sees by the pc that it is a breakpoint, too. */
+    int ret = find_watch(s, back, "24", CTR_KIND_STORE, best);
 
-    ret = ret ? ret : find_watch(s, back, "24", CTR_KIND_STORE, best);
-    return ret ? ret : find_watch(s, back, "34", CTR_KIND_LOAD, best);
+    ret = ret ? ret : find_watch(s, back, "34", CTR_KIND_LOAD, best);
+    return ret ? ret : find_break(s, back, best);
 }
 
 static int find_signal(struct session *s, struct candidate *best)
 {
+    struct candidate here = {
+        .found = true, .thread = s->at.thread, .ordinal = s->at.ordinal};
     int ret = signals_load(s);
 
+    ret = ret ? ret : find_when(s, &here);
     for (size_t i = 0; !ret && i < s->nr_signals; i++) {
         const struct signal_stop *g = &s->signals[i];
         struct candidate c = {.found = true,
                               .thread = g->thread,
                               .ordinal = g->ordinal,
-                              .stop = {.why = STOP_SIGNAL, .signal = g->number}};
-        struct candidate here = {
-            .found = true, .thread = s->at.thread, .ordinal = s->at.ordinal};
-        bool after;
+                              .stop = {.why = STOP_SIGNAL, .signal = g->number, .nr = i}};
+        const bool same = c.thread == here.thread && c.ordinal == here.ordinal;
 
-        if (signals_passed(s, g->number)) {
+        if (signals_passed(s, g->number) || (same && i < s->signal_next)) {
             continue;
         }
         ret = find_when(s, &c);
-        ret = ret ? ret : find_when(s, &here);
-        after = is_nearer(false, &here, &c) ||
-                (c.thread == here.thread && c.ordinal == here.ordinal &&
-                 s->last.why != STOP_SIGNAL);
-        if (!ret && after && is_nearer(false, &c, best)) {
+        if (!ret && (same || is_nearer(false, &here, &c)) && is_nearer(false, &c, best)) {
             *best = c;
         }
     }
@@ -267,6 +272,9 @@ int resume_go(struct session *s, bool back, struct stop *stop)
     }
     ret = ret ? ret : position_go(s, best.thread, best.ordinal);
     *stop = best.stop;
+    if (!ret && stop->why == STOP_SIGNAL) {
+        s->signal_next = stop->nr + 1;
+    }
     return ret;
 }
 
@@ -310,18 +318,19 @@ static bool has_break(const struct session *s, uint64_t pc)
     return false;
 }
 
-/* A signal that stops the program at an instruction, forward. */
-static int signal_hit(struct session *s, uint32_t thread, uint64_t ordinal,
-                      struct stop *stop)
+/* A signal that stops the program at the position, forward, and was not reported yet. */
+static int signal_hit(struct session *s, struct stop *stop)
 {
     int ret = signals_load(s);
 
-    for (size_t i = 0; !ret && i < s->nr_signals; i++) {
+    for (size_t i = s->signal_next; !ret && i < s->nr_signals; i++) {
         const struct signal_stop *g = &s->signals[i];
 
-        if (g->thread == thread && g->ordinal == ordinal &&
+        if (g->thread == s->at.thread && g->ordinal == s->at.ordinal &&
             !signals_passed(s, g->number)) {
-            *stop = (struct stop){.why = STOP_SIGNAL, .signal = g->number};
+            *stop = (struct stop){.why = STOP_SIGNAL, .signal = g->number, .nr = i};
+            s->signal_next = i + 1;
+            break;
         }
     }
     return ret;
@@ -336,8 +345,8 @@ static int step_once(struct session *s, bool back, struct stop *stop)
     int ret = 0;
 
     *stop = (struct stop){.why = STOP_THERE};
-    if (!back && s->last.why != STOP_SIGNAL) {
-        ret = signal_hit(s, t->index, here, stop);
+    if (!back) {
+        ret = signal_hit(s, stop);
     }
     if (ret || stop->why != STOP_THERE) {
         return ret;

@@ -47,15 +47,17 @@ static bool put_error(struct session *s, int ret)
 
 /* -------------------------------------------------------------------- threads */
 
-static bool choose_thread(struct session *s, const char *p)
+/* "Hg": for registers and memory; "Hc": for steps. */
+static bool choose_thread(struct session *s, const char *packet)
 {
+    const char *p = packet + (packet[1] ? 2 : 1);
     uint32_t thread;
     const int got = parse_thread_id(s, &p, &thread);
 
     if (got < 0) {
         return put_text(s, NOT_THERE);
     }
-    s->chosen = got ? thread : s->at.thread;
+    *(packet[1] == 'c' ? &s->stepping : &s->chosen) = got ? thread : s->at.thread;
     return put_text(s, "OK");
 }
 
@@ -365,14 +367,14 @@ static bool answer(struct session *s, const char *packet, size_t n, bool *silent
         return put_text(s, "OK");
     case 'b':
         return packet[1] == 'c'   ? go(s, true)
-               : packet[1] == 's' ? step(s, true, s->at.thread, 0, 0)
+               : packet[1] == 's' ? step(s, true, s->stepping, 0, 0)
                                   : true;
     case 'c':
     case 'C':
         return go(s, false);
     case 's':
     case 'S':
-        return step(s, false, s->at.thread, 0, 0);
+        return step(s, false, s->stepping, 0, 0);
     case 'D':
         s->detached = true;
         return put_text(s, "OK");
@@ -388,7 +390,7 @@ static bool answer(struct session *s, const char *packet, size_t n, bool *silent
     case 'X':
         return put_text(s, READ_ONLY);
     case 'H':
-        return choose_thread(s, packet + (packet[1] ? 2 : 1));
+        return choose_thread(s, packet);
     case 'k':
         s->detached = *silent = true;
         return true;
@@ -427,6 +429,7 @@ int serve(struct session *s, int in, int out)
     s->link = l;
     s->detached = s->multiprocess = s->swbreak = s->hwbreak = false;
     s->nr_points = 0;
+    memset(s->pass, 0, sizeof(s->pass));
     while (!status && !s->detached) {
         bool silent = false, no_ack;
         char *packet;

@@ -73,7 +73,8 @@ struct stop {
     enum stop_why why;
     char type;      /* WATCH: of the point ... */
     uint64_t addr;  /* ... and what was accessed there; else undefined */
-    uint8_t signal; /* gdb's number */
+    uint8_t signal; /* gdb's number, ... */
+    size_t nr;      /* ... and which of the session's signals */
 };
 
 struct session {
@@ -97,6 +98,8 @@ struct session {
     struct moment begin; /* where the session began */
     struct stop last;    /* how it got there */
     uint32_t chosen;     /* thread (index) whose registers and memory packets mean */
+    uint32_t stepping;   /* and the one that makes steps */
+    size_t signal_next;  /* signals before this one were reported at the position */
     struct window window, other; /* of the position's thread, and of another one */
 
     struct point *points;

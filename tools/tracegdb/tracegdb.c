@@ -28,8 +28,8 @@ enum {
 static const struct tool_option option_table[] = {
     {0, NULL, NULL, "How gdb connects; default: standard input and output"},
     {OPT_GDB, "gdb", "[=PROGRAM]", "start gdb (gdb-multiarch, else gdb), connected"},
-    {'l', "listen", "[HOST:]PORT",
-     "listen there, on this machine only if there is no HOST;\na path: on a UNIX socket"},
+    {'l', "listen", "ADDRESS",
+     "listen at PORT, on this machine only, or HOST:PORT;\na path: on a UNIX socket"},
     {OPT_MULTI, "multi", NULL, "with --listen: wait for the next connection after one"},
     {0, NULL, NULL, "Where to begin"},
     FILTER_OPTIONS_THREADS,
@@ -176,11 +176,12 @@ static int serve_socket(struct session *s, const struct command_line *c)
             status = TOOL_FAILED;
             break;
         }
-        serve(s, gdb, gdb);
+        status = serve(s, gdb, gdb);
         close(gdb);
         if (!c->multi) {
             break;
         }
+        status = TOOL_OK;
         if (position_go(s, s->begin.thread, s->begin.ordinal)) {
             tool_trace_error(PROG, s->path, -s->diag.code, &s->diag);
             status = TOOL_FAILED;
