@@ -249,9 +249,11 @@ static int nothing(const struct search *s)
 {
     const struct search_request *r = s->request;
 
-    tool_error(s->opt->prog, "%s: %s=%s: no %s there is recorded %s it", s->opt->path,
-               r->option, r->moment.text, r->kind == CTR_KIND_LOAD ? "read" : "write",
-               r->back ? "before" : "after");
+    const char *moment = r->moment.text; /* NULL: that of another option */
+
+    tool_error(s->opt->prog, "%s: %s%s%s: no %s there is recorded %s it", s->opt->path,
+               r->option, moment ? "=" : "", moment ? moment : "",
+               r->kind == CTR_KIND_LOAD ? "read" : "write", r->back ? "before" : "after");
     return TOOL_NOTHING;
 }
 
