@@ -1,6 +1,5 @@
 /*
- * Execution tracing into shared memory: vCPUs that wait, or are off; the clock
- * while they do
+ * Execution tracing into shared memory: vCPUs that wait, and the clock then
  *
  * Copyright (c) 2026 the cannoli-record authors
  * SPDX-License-Identifier: GPL-2.0-or-later
