@@ -2,13 +2,11 @@
 /* Ordinals of places in streams. */
 #include "pair.h"
 
-uint64_t batch_ordinal(const struct batch *b, uint32_t pos)
+/* The run that a position is in, of those that there are. */
+static uint32_t run_at(const struct batch *b, uint32_t pos)
 {
     uint32_t low = 0, high = b->n;
 
-    if (!b->n) {
-        return b->ordinal;
-    }
     while (high - low > 1) {
         uint32_t mid = low + (high - low) / 2;
         if (b->at[mid] <= pos) {
@@ -17,7 +15,18 @@ uint64_t batch_ordinal(const struct batch *b, uint32_t pos)
             high = mid;
         }
     }
-    return b->ordinal + b->ord[low] + (pos - b->at[low]);
+    return low;
+}
+
+uint64_t batch_ordinal(const struct batch *b, uint32_t pos)
+{
+    uint32_t run;
+
+    if (!b->n) {
+        return b->ordinal;
+    }
+    run = run_at(b, pos);
+    return b->ordinal + b->ord[run] + (pos - b->at[run]);
 }
 
 uint64_t spot_ordinal(const struct pair *p, unsigned side)
@@ -30,17 +39,8 @@ uint64_t spot_ordinal(const struct pair *p, unsigned side)
 
 uint64_t batch_insn(const struct pair *p, const struct batch *b, uint32_t pos)
 {
-    uint32_t low = 0, high = b->n;
-    const struct code *c;
+    const uint32_t run = run_at(b, pos);
+    const struct code *c = code_get(p->side[0]->codes, run_code(b->key[run]));
 
-    while (high - low > 1) {
-        uint32_t mid = low + (high - low) / 2;
-        if (b->at[mid] <= pos) {
-            low = mid;
-        } else {
-            high = mid;
-        }
-    }
-    c = code_get(p->side[0]->codes, run_code(b->key[low]));
-    return c->insn[run_first(b->key[low]) + (pos - b->at[low])];
+    return c->insn[run_first(b->key[run]) + (pos - b->at[run])];
 }
