@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "cannoli/events.h"
+#include "query/threads.h"
 #include "state/memory_initial.h"
 #include "state/memory_near.h"
 
@@ -57,17 +58,6 @@ static uint64_t kernel_begins(const struct ctr_info *info)
                                           : UINT64_C(0xc0000000);
 }
 
-static bool is_alone(const struct ctr_trace *tr, uint32_t process)
-{
-    const struct ctr_thread *t;
-    unsigned n = 0;
-
-    for (uint32_t i = 0; (t = ctr_trace_thread(tr, i)) != NULL; i++) {
-        n += t->process == process;
-    }
-    return n == 1;
-}
-
 int memory_open(struct memory_view **out, struct ctr_trace *tr,
                 const struct places *places, const struct moment *at, unsigned jobs,
                 struct ctr_diag *diag)
@@ -86,7 +76,7 @@ int memory_open(struct memory_view **out, struct ctr_trace *tr,
                                   .at = *at,
                                   .process = t->process,
                                   .jobs = jobs,
-                                  .alone = is_alone(tr, t->process),
+                                  .alone = threads_single(tr, t->process),
                                   .cap = FIRST_LINES};
         m->lines = calloc(m->cap, sizeof(*m->lines));
         ret =
@@ -199,7 +189,7 @@ void memory_move(struct memory_view *m, const struct moment *at)
     }
     m->placed = false;
     m->process = ctr_trace_thread(m->tr, at->thread)->process;
-    m->alone = is_alone(m->tr, m->process);
+    m->alone = threads_single(m->tr, m->process);
     forget_lines(m);
 }
 

@@ -66,10 +66,9 @@ struct stack {
     uint8_t bytes[8];
 };
 
-/* A word in the target's order. */
-static uint64_t word_of(const struct session *s, const uint8_t *bytes)
+/* A word in the target's order, of at most 8 bytes. */
+static uint64_t word_of(const struct session *s, const uint8_t *bytes, unsigned word)
 {
-    const unsigned word = s->info.addr_bits / 8;
     uint64_t value = 0;
 
     for (unsigned i = 0; i < word; i++) {
@@ -87,7 +86,7 @@ static bool next_word(struct stack *st, uint64_t *value)
     for (unsigned i = 0; ok && i < st->word; i++) {
         ok = known[i];
     }
-    *value = word_of(st->s, st->bytes);
+    *value = word_of(st->s, st->bytes, st->word);
     st->at += st->word;
     return ok;
 }
@@ -146,26 +145,23 @@ static void find_vector(struct session *s, struct file_server *f)
 {
     const struct moment here = s->at;
     const struct ctr_thread *first = first_thread(s);
-    const uint8_t *values;
-    uint8_t bytes[GDB_REG_MAX];
     const int sp = gdb_regs_sp(s->regs);
-    uint64_t pc, value = 0;
-    struct moment at;
+    struct moment at = {.thread = first->index}, fork;
+    uint8_t bytes[GDB_REG_MAX];
+    uint64_t pc;
 
-    if (first->first || sp < 0 || fork_find(s->tr, s->process, &at, &s->diag) == 1) {
+    if (!(s->info.events & CTR_HAS_REG) || first->first || sp < 0 ||
+        fork_find(s->tr, s->process, &fork, &s->diag) == 1 ||
+        ctr_state_at(s->tr, at.thread, 0, s->values, &pc, &at.time_ns, &s->diag) ||
+        !gdb_regs_get(s->regs, s->values, pc, (unsigned)sp, bytes)) {
         return;
     }
-    if (!position_go(s, first->index, 0) &&
-        !position_state(s, first->index, &values, &pc) &&
-        gdb_regs_get(s->regs, values, pc, (unsigned)sp, bytes)) {
-        const uint32_t size = gdb_regs_size(s->regs, (unsigned)sp);
-
-        for (unsigned i = 0; i < size && i < 8; i++) {
-            value |= (uint64_t)bytes[i] << 8 * (s->info.big_endian ? size - 1 - i : i);
-        }
-        read_vector(s, value, f);
-    }
-    position_go(s, here.thread, here.ordinal);
+    /* Memory there; nothing else of the session moves. */
+    s->at = at;
+    s->memory_there = false;
+    read_vector(s, word_of(s, bytes, gdb_regs_size(s->regs, (unsigned)sp)), f);
+    s->at = here;
+    s->memory_there = false;
 }
 
 /* ----------------------------------------------------------------- the program */
@@ -177,8 +173,8 @@ static uint64_t vector_value(const struct session *s, const struct file_server *
     const unsigned word = s->info.addr_bits / 8;
 
     for (size_t n = 0; n + 2 * word <= f->auxv_bytes; n += 2 * word) {
-        if (word_of(s, f->auxv + n) == type) {
-            return word_of(s, f->auxv + n + word);
+        if (word_of(s, f->auxv + n, word) == type) {
+            return word_of(s, f->auxv + n + word, word);
         }
     }
     return 0;
@@ -241,16 +237,11 @@ static char *find_program(struct session *s, const struct file_server *f)
 static struct file_server *know(struct session *s)
 {
     struct file_server *f = server_of(s);
-    const uint32_t chosen = s->chosen, stepping = s->stepping;
-    const size_t signal_next = s->signal_next;
 
     if (f && !(f->known && f->of == s->process)) {
         free(f->program);
         f->auxv_bytes = 0;
         find_vector(s, f);
-        s->chosen = chosen;
-        s->stepping = stepping;
-        s->signal_next = signal_next;
         f->program = find_program(s, f);
         f->of = s->process;
         f->known = true;

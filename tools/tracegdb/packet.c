@@ -53,7 +53,7 @@ static bool write_all(int fd, const void *data, size_t n)
     return true;
 }
 
-static int hex_digit(int c)
+int packet_hex_digit(int c)
 {
     return c >= '0' && c <= '9'   ? c - '0'
            : c >= 'a' && c <= 'f' ? c - 'a' + 10
@@ -120,7 +120,7 @@ enum packet_got packet_read(struct packet_link *l, char **data, size_t *n)
         if (l->no_ack) {
             break;
         }
-        if (hex_digit(high) * 16 + hex_digit(low) == sum) {
+        if (packet_hex_digit(high) * 16 + packet_hex_digit(low) == sum) {
             if (!write_all(l->out, "+", 1)) {
                 return PACKET_FAILED;
             }

@@ -39,4 +39,7 @@ enum packet_got packet_read(struct packet_link *l, char **data, size_t *n);
  * is acknowledged.  False: the connection is gone, or errno. */
 bool packet_send(struct packet_link *l, const void *data, size_t n);
 
+/* The value of a hexadecimal digit; -1: it is none. */
+int packet_hex_digit(int c);
+
 #endif

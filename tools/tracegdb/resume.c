@@ -12,6 +12,8 @@
 
 #include <stdlib.h>
 
+#include "query/threads.h"
+
 /* A place where the program would stop. */
 struct candidate {
     bool found;
@@ -99,15 +101,12 @@ static int ranges_of(const struct session *s, const char *types, struct ctr_rang
 static void limit(const struct session *s, bool back, const struct candidate *best,
                   struct ctr_filter *f)
 {
-    const struct ctr_thread *t;
-    unsigned n = 0;
-
-    for (uint32_t i = 0; (t = ctr_trace_thread(s->tr, i)) != NULL; i++) {
-        n += t->process == s->process;
+    if (!best->found || !threads_single(s->tr, s->process)) {
+        return;
     }
-    if (n == 1 && best->found && back) {
+    if (back) {
         f->from = best->ordinal;
-    } else if (n == 1 && best->found) {
+    } else {
         f->to = best->ordinal + 1;
     }
 }
@@ -356,10 +355,7 @@ static int step_once(struct session *s, bool back, struct stop *stop)
         return 0;
     }
     if (has_watch(s)) {
-        struct stop hit = {.why = STOP_THERE};
-
-        ret = watch_hit(s, back, next, &hit);
-        *stop = hit;
+        ret = watch_hit(s, back, next, stop);
     }
     return ret ? ret : position_go(s, t->index, next);
 }

@@ -426,7 +426,6 @@ int serve(struct session *s, int in, int out)
     if (l) {
         packet_init(l, in, out);
     }
-    s->link = l;
     s->detached = s->multiprocess = s->swbreak = s->hwbreak = false;
     s->nr_points = 0;
     memset(s->pass, 0, sizeof(s->pass));
@@ -458,6 +457,5 @@ int serve(struct session *s, int in, int out)
     }
     files_close(s);
     free(l);
-    s->link = NULL;
     return status;
 }

@@ -111,7 +111,6 @@ struct session {
     uint8_t pass[256 / 8]; /* gdb's numbers that do not stop it */
 
     /* The connection: */
-    struct packet_link *link;
     struct textbuf out;      /* the answer */
     struct textbuf document; /* what qXfer reads in parts, "name" first */
     bool multiprocess, swbreak, hwbreak;

@@ -9,11 +9,8 @@ bool parse_hex(const char **p, uint64_t *value)
     const char *begin = *p;
 
     for (*value = 0;; (*p)++) {
-        const char c = **p;
-        const int digit = c >= '0' && c <= '9'   ? c - '0'
-                          : c >= 'a' && c <= 'f' ? c - 'a' + 10
-                          : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                                 : -1;
+        const int digit = packet_hex_digit(**p);
+
         if (digit < 0 || *value >> 60) {
             return *p > begin && digit < 0;
         }
