@@ -86,6 +86,12 @@ static int read_up_to(struct mappings *m, struct ctr_trace *tr, uint64_t to_ns,
     return ret;
 }
 
+/* Whether a history ends before a time; UINT64_MAX: before that of the whole trace. */
+static bool ends_before(const struct known *k, uint64_t time_ns)
+{
+    return k->to_ns <= time_ns && k->to_ns != UINT64_MAX;
+}
+
 /*
  * The history up to a time at least.  It reads four times as many chunks as are needed,
  * or all chunks if that is a quarter of them or more.  So all older histories together
@@ -96,12 +102,12 @@ static const struct known *known_to(struct mappings *m, uint64_t time_ns)
     const struct known *k = atomic_load_explicit(&m->now, memory_order_acquire);
     size_t low = 0, high = m->nr_starts;
 
-    if (k && (k->to_ns > time_ns || !m->trace)) {
+    if (k && (!ends_before(k, time_ns) || !m->trace)) {
         return k;
     }
     pthread_mutex_lock(&m->lock);
     k = atomic_load_explicit(&m->now, memory_order_relaxed);
-    if (!k || k->to_ns <= time_ns) {
+    if (!k || ends_before(k, time_ns)) {
         while (low < high) { /* count the chunks that begin by then */
             size_t mid = low + (high - low) / 2;
             if (m->start[mid] <= time_ns) {
