@@ -24,6 +24,8 @@
 #define JOB_SEGMENTS 16
 #define JOB_FULL_BYTES (4u << 20)
 
+struct keyframe_pages; /* keyframes.h */
+
 /* Only the writer thread reads and writes index.  With a ring it is known as soon as the
  * job is submitted. */
 struct guest_process {
@@ -45,6 +47,7 @@ struct guest_process {
     bool replaced;       /* a later program of the same process is recorded already */
     uint64_t limbo_ns;   /* since when it is an unattached QEMU, 0: it is not */
     struct epoch *epoch; /* the drain's: its newest, or NULL */
+    struct keyframe_pages *keyframes; /* the writer's */
     uint32_t index;
     struct guest_process *next;
 };

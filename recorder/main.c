@@ -32,6 +32,7 @@ enum {
     OPT_RING,
     OPT_PROGRESS,
     OPT_NO_ASLR,
+    OPT_NO_KEY_FRAMES,
 };
 
 /*
@@ -44,7 +45,8 @@ static const struct {
 } kinds[] = {
     {"exec", CTR_EVENTS_EXEC},
     {"mem", CTR_EVENTS_MEM},
-    {"val", CTR_EVENTS_MEM | CTR_EVENTS_VAL | CTR_EVENTS_RAM | CTR_EVENTS_DMA},
+    {"val",
+     CTR_EVENTS_MEM | CTR_EVENTS_VAL | CTR_EVENTS_RAM | CTR_EVENTS_DMA | CTR_EVENTS_KEY},
     {"reg", CTR_EVENTS_REG},
     {"sys", CTR_EVENTS_SYS},
     {"map", CTR_EVENTS_MAP},
@@ -83,6 +85,9 @@ static const struct tool_option table[] = {
     {OPT_NO_ASLR, "no-aslr", NULL,
      "run the program without address space layout\n"
      "randomisation: the same addresses each time"},
+    {OPT_NO_KEY_FRAMES, "no-key-frames", NULL,
+     "with val: do not record pages of memory now and then;\n"
+     "what memory held is found more slowly"},
     {OPT_LEVEL, "level", "N", "compression, 1 (default) to 19"},
     {'j', "jobs", "N", "compress with N threads (default: one per processor)"},
     {OPT_QEMU_DIR, "qemu-dir", "DIR", "take qemu-ARCH from DIR"},
@@ -288,6 +293,9 @@ static int parse(struct tool_options *o, struct session_config *config,
         case OPT_NO_ASLR:
             config->no_aslr = true;
             break;
+        case OPT_NO_KEY_FRAMES:
+            config->no_key_frames = true;
+            break;
         case OPT_PROGRESS:
             config->progress = true;
             break;
@@ -346,7 +354,8 @@ int main(int argc, char **argv)
 {
     struct session_config config = {
         .output = DEFAULT_OUTPUT,
-        .events = CTR_EVENTS_ALL & ~(CTR_EVENTS_VAL | CTR_EVENTS_REG | CTR_EVENTS_RAM),
+        .events = CTR_EVENTS_ALL &
+                  ~(CTR_EVENTS_VAL | CTR_EVENTS_REG | CTR_EVENTS_RAM | CTR_EVENTS_KEY),
         .data_limit = DEFAULT_DATA_LIMIT,
         .follow = MEMPIPE_FOLLOW_FORK,
         .level = DEFAULT_LEVEL,

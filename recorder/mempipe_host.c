@@ -54,7 +54,9 @@ static struct mempipe_ctl layout_of(const struct mempipe_config *c)
     };
 
     l.control_off = page_up(sizeof(struct mempipe_ctl));
-    l.shared_off = page_up(l.control_off + sizeof(struct mempipe_control));
+    l.requests_off = page_up(l.control_off + sizeof(struct mempipe_control));
+    l.shared_off =
+        page_up(l.requests_off + c->nr_pipes * sizeof(struct mempipe_requests));
     l.ids_off = page_up(l.shared_off + sizeof(struct mempipe_shared));
     l.pipes_off = page_up(l.ids_off + MEMPIPE_ID_PAGES);
     l.headers_off = page_up(l.pipes_off + c->nr_pipes * sizeof(struct mempipe_pipe));
@@ -208,6 +210,7 @@ int mempipe_host_open(struct mempipe_host *h, const struct mempipe_config *confi
     h->layout.shared_fd = h->shared_fd;
     h->ctl = (struct mempipe_ctl *)h->base;
     h->control = (struct mempipe_control *)(h->base + h->layout.control_off);
+    h->requests = (struct mempipe_requests *)(h->base + h->layout.requests_off);
     h->shared = (struct mempipe_shared *)(h->base + h->layout.shared_off);
     h->pipes = (struct mempipe_pipe *)(h->base + h->layout.pipes_off);
     h->buffers = (struct mempipe_buffer *)(h->base + h->layout.headers_off);

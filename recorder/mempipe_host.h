@@ -51,6 +51,7 @@ struct mempipe_host {
     uint32_t addr_bytes;       /* width of a unit of data, see mempipe_host_target */
     struct mempipe_ctl *ctl;
     struct mempipe_control *control;
+    struct mempipe_requests *requests; /* of each pipe; the writer thread's */
     struct mempipe_shared *shared;
     struct mempipe_pipe *pipes;
     struct mempipe_buffer *buffers;

@@ -78,6 +78,13 @@ int pipeline_new(struct pipeline **out, const struct pipeline_config *config,
     pl->host = config->host;
     pl->phys = config->host->layout.events & CTR_EVENTS_PHYS;
     pl->level = config->level;
+    if (config->host->layout.events & CTR_EVENTS_KEY) {
+        pl->keyframes = keyframes_new(config->host);
+        if (!pl->keyframes) {
+            free(pl);
+            return err;
+        }
+    }
     pl->n_workers = config->workers;
     pl->max_spare = config->workers / 2 + 1;
     pl->workers = calloc(config->workers, sizeof(*pl->workers));
@@ -256,5 +263,6 @@ void pipeline_free(struct pipeline *pl)
     pthread_cond_destroy(&pl->dumped);
     free(pl->workers);
     free(pl->spare);
+    keyframes_free(pl->keyframes);
     free(pl);
 }

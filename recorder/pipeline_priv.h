@@ -16,6 +16,7 @@
 
 #include <pthread.h>
 
+#include "keyframes.h"
 #include "pipeline.h"
 
 struct worker {
@@ -45,11 +46,13 @@ struct pipeline {
     const char *output;
     bool phys; /* CTR_EVENTS_PHYS */
     int level;
+    struct keyframes *keyframes; /* the writer's; NULL: none are made */
     unsigned n_workers;
     struct worker *workers;
     pthread_t writer_thread;
     struct pipeline_thread writer_stats;
-    uint64_t raw_bytes; /* the writer's own, copied into stats */
+    uint64_t raw_bytes;     /* the writer's own, copied into stats */
+    uint64_t written_bytes; /* of chunks */
     uint32_t incomplete;
 
     pthread_mutex_t lock; /* all below */

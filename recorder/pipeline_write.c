@@ -51,6 +51,11 @@ static int do_job(struct pipeline *pl, struct job *job, struct ctr_diag *diag)
             t->unsure = true;
         }
         pl->raw_bytes += info.raw_bytes;
+        if (pl->keyframes) {
+            pl->written_bytes += info.bytes;
+            keyframes_note(pl->keyframes, &t->process->keyframes, t->pipe, t->serial,
+                           job->packed, pl->written_bytes);
+        }
     } else if (job->kind == JOB_THREAD_END) {
         pl->incomplete += t->incomplete || t->unsure;
     }
@@ -123,6 +128,7 @@ void *pipeline_writer_main(void *arg)
             ctr_physmap_free(job->thread->physmap);
             free(job->thread);
         } else if (job->kind == JOB_PROCESS_END) {
+            keyframe_pages_free(job->process->keyframes);
             free(job->process);
         }
 

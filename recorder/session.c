@@ -799,6 +799,9 @@ int session_run(const struct session_config *config)
     if (config->ring) {
         s.events &= ~CTR_EVENTS_RAM; /* it comes first: a ring would drop it */
     }
+    if (config->ring || config->no_key_frames || !(s.events & CTR_EVENTS_VAL)) {
+        s.events &= ~CTR_EVENTS_KEY; /* what a ring keeps is short */
+    }
     status = check_libraries(&s, &plan);
     if (status) {
         goto out_plan;

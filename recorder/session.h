@@ -21,6 +21,7 @@ struct session_config {
     bool quiet, verbose;
     bool progress; /* also where the program uses the terminal, or there is none */
     bool no_aslr;  /* the program's addresses are not random */
+    bool no_key_frames;
     const struct selection *selection;
     const char *control; /* path of the socket, NULL: there is none */
     uint64_t ring;       /* keep so many bytes of chunks only, 0: all */

@@ -252,12 +252,14 @@
 #define CTR_EVENTS_RAM 0x8000u   /* ... and as it was at first, of machines only */
 #define CTR_EVENTS_IO 0x10000u   /* accesses to devices, of machines only */
 #define CTR_EVENTS_TASK 0x20000u /* tasks of its Linux, of machines only */
-#define CTR_EVENTS_ALL 0x3ffffu
+#define CTR_EVENTS_KEY 0x40000u  /* key frames: contents of pages; of programs only */
+#define CTR_EVENTS_ALL 0x7ffffu
 /* Those of machines only, and of programs only */
 #define CTR_EVENTS_MACHINE                                                               \
     (CTR_EVENTS_INT | CTR_EVENTS_CTX | CTR_EVENTS_ORDER | CTR_EVENTS_PHYS |              \
      CTR_EVENTS_PWR | CTR_EVENTS_DMA | CTR_EVENTS_RAM | CTR_EVENTS_IO | CTR_EVENTS_TASK)
-#define CTR_EVENTS_PROGRAM (CTR_EVENTS_SYS | CTR_EVENTS_MAP | CTR_EVENTS_TIME)
+#define CTR_EVENTS_PROGRAM                                                               \
+    (CTR_EVENTS_SYS | CTR_EVENTS_MAP | CTR_EVENTS_TIME | CTR_EVENTS_KEY)
 
 /*
  * Registers.  A trace with CTR_EVENTS_REG has a table of registers, numbered
@@ -458,8 +460,16 @@ enum ctr_event_type {
      * of a ring knows it.
      */
     CTR_EVENT_AREA = 21,
+    /*
+     * A key frame: what a page of the process holds here, as if the thread had loaded all
+     * of it:
+     *   u64 addr (of its first byte), u32 n (1 to CTR_MAX_KEYFRAME), u8 bytes[n]
+     * A process that has one thread makes them of pages that the recorder requests.
+     */
+    CTR_EVENT_KEYFRAME = 22,
 };
 
+#define CTR_MAX_KEYFRAME 4096u
 #define CTR_MARK_OUTSIDE 1u /* cannoli-ctl mark */
 #define CTR_MARK_GUEST 2u
 #define CTR_GATE_OUTSIDE 1u /* cannoli-ctl pause, resume; a signal */

@@ -10,7 +10,8 @@
  * descriptor; all offsets count from the start of the first.
  *
  *   struct mempipe_ctl        one            \ first file: written by the recorder
- *   struct mempipe_control    one            / only; the guest cannot map it writable
+ *   struct mempipe_control    one             | only; the guest cannot map it writable
+ *   struct mempipe_requests   nr_pipes       /
  *   struct mempipe_shared     one            \
  *   pages of ids              1 MiB           |
  *   struct mempipe_pipe       nr_pipes        | second file
@@ -112,7 +113,7 @@
 #include "cannoli/events.h"
 
 #define MEMPIPE_MAGIC 0x6570697063726374ull /* "ctrcpipe" */
-#define MEMPIPE_VERSION 11u
+#define MEMPIPE_VERSION 12u
 #define MEMPIPE_LINE 64
 /* Mail slots of a pipe, a power of two, more than the buffers one pipe can have in flight. */
 #define MEMPIPE_MAIL 128u
@@ -204,6 +205,25 @@ struct mempipe_control {
     struct mempipe_mark marks[MEMPIPE_MARKS];
     char filter[MEMPIPE_FILTER_BYTES];
 };
+
+/*
+ * Pages that the recorder requests key frames of (CTR_EVENTS_KEY), of the thread of a pipe.
+ * It writes entry head % MEMPIPE_REQUESTS, then head + 1 (release).  A thread that reads
+ * too late finds newer ones, and those of another thread that had the pipe: a request is
+ * no promise.
+ */
+#define MEMPIPE_REQUESTS 64u
+
+struct mempipe_request {
+    uint64_t page;   /* the address of its first byte */
+    uint32_t serial; /* of the thread's pipe */
+    uint32_t zero;
+};
+
+struct mempipe_requests {
+    uint32_t head __attribute__((aligned(MEMPIPE_LINE))); /* ever made */
+    struct mempipe_request request[MEMPIPE_REQUESTS];
+} __attribute__((aligned(MEMPIPE_LINE)));
 
 /* States of a pipe. */
 enum {
@@ -325,7 +345,8 @@ struct mempipe_ctl {
     int32_t shared_fd;
     uint32_t watch;       /* 1: processes watch control.generation */
     uint64_t control_off; /* struct mempipe_control */
-    uint64_t ids_off;     /* pages of ids: MEMPIPE_ID_PAGES bytes */
+    uint64_t requests_off;
+    uint64_t ids_off; /* pages of ids: MEMPIPE_ID_PAGES bytes */
     uint64_t headers_off;
     uint64_t side_off;
     uint64_t buffers_off;

@@ -152,12 +152,12 @@ static void load_chunk(struct copier *c, uint64_t i)
     }
     /* Rows can be read only from the begin of a part. */
     if (i && !(r->loaded && r->chunk == i) &&
-        part_reader_chunk(r, i - 1, NULL, NULL, NULL, NULL, NULL, &diag)) {
+        part_reader_chunk(r, i - 1, NULL, NULL, NULL, NULL, &diag)) {
         die("index", &diag);
     }
     int on = i && chunktab_find(in->chunks, i, r->part) == r->part;
     const uint8_t *counts = on ? r->c : NULL, *pages = on ? r->p : NULL;
-    if (part_reader_chunk(r, i, NULL, NULL, NULL, NULL, NULL, &diag)) {
+    if (part_reader_chunk(r, i, NULL, NULL, NULL, NULL, &diag)) {
         die("index", &diag);
     }
     counts = counts ? counts : r->counts.p;

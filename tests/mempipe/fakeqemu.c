@@ -56,8 +56,8 @@
 #include "fakeguest.h"
 
 extern const char cannoli_note[];
-const char cannoli_note[] __attribute__((used)) = "cannoli-mempipe-version=11";
-_Static_assert(MEMPIPE_VERSION == 11, "the note names another version");
+const char cannoli_note[] __attribute__((used)) = "cannoli-mempipe-version=12";
+_Static_assert(MEMPIPE_VERSION == 12, "the note names another version");
 
 struct thread_arg {
     struct fake *creator;

@@ -206,6 +206,13 @@ static void random_payload(struct payload *p, uint32_t type)
         put_str(p, "/lib/libc.so.6", flags == CTR_AREA_ANEW ? 0 : below(15));
         break;
     }
+    case CTR_EVENT_KEYFRAME: {
+        const uint32_t n = 1 + below(CTR_MAX_KEYFRAME);
+        put_u64(p, number() >> 1);
+        put_u32(p, n);
+        random_bytes(p, n);
+        break;
+    }
     case CTR_EVENT_CONTEXT:
         for (unsigned i = 0; i < 3; i++) {
             put_u64(p, number());
@@ -273,7 +280,7 @@ static int read_all(const struct buf *column, uint32_t count, uint32_t flags,
     return ret ? ret : n;
 }
 
-#define LAST_TYPE CTR_EVENT_AREA
+#define LAST_TYPE CTR_EVENT_KEYFRAME
 
 enum { MANY = 3000 };
 struct event {
@@ -329,6 +336,7 @@ static void test_roundtrip(void **unused)
                      : e[i].type == CTR_EVENT_IO        ? CTR_CHUNK_IO
                      : e[i].type == CTR_EVENT_TASK      ? CTR_CHUNK_TASKS
                      : e[i].type == CTR_EVENT_AREA      ? CTR_CHUNK_AREAS
+                     : e[i].type == CTR_EVENT_KEYFRAME  ? CTR_CHUNK_KEYFRAMES
                      : e[i].type >= CTR_EVENT_INTERRUPT ? CTR_CHUNK_INTERRUPTS
                      : e[i].type >= CTR_EVENT_MARK      ? CTR_CHUNK_MARKS
                                                         : CTR_CHUNK_SYSTEM;

@@ -229,6 +229,23 @@ static bool print_memory(struct os_printer *p, const struct ctr_os_event *e,
                           m.write ? "w" : "r", m.addr, m.size);
 }
 
+/* What it holds is in JSON, too. */
+static bool print_keyframe(struct os_printer *p, const struct ctr_os_event *e,
+                           const struct ctr_keyframe *k)
+{
+    struct syscall_mem m = {.addr = k->addr, .size = k->n, .data = k->data, .n = k->n};
+
+    if (!os_put_start(p, "keyframe", e)) {
+        return false;
+    }
+    if (p->opt->json) {
+        return textbuf_printf(&p->out, ",") && put_memory_json(p, &m) &&
+               textbuf_printf(&p->out, "}\n");
+    }
+    return textbuf_printf(&p->out, "+++ key frame 0x%" PRIx64 "/%" PRIu32 " +++\n",
+                          k->addr, k->n);
+}
+
 /* ----------------------------------------------------------------- signals */
 
 /* Codes of user space and of SIGCHLD come with a sender. */
@@ -488,6 +505,7 @@ static bool print_thread(struct os_printer *p, const struct ctr_os_event *e,
 
 bool os_print_event(struct os_printer *p, const struct ctr_os_event *e)
 {
+    struct ctr_keyframe key;
     struct ctr_usermem mem;
     struct ctr_signal signal;
     struct ctr_map map;
@@ -503,6 +521,8 @@ bool os_print_event(struct os_printer *p, const struct ctr_os_event *e)
     case CTR_EVENT_USERMEM:
         return p->opt->signals_only || ctr_parse_usermem(e, &mem) != 0 ||
                print_memory(p, e, &mem);
+    case CTR_EVENT_KEYFRAME:
+        return ctr_parse_keyframe(e, &key) != 0 || print_keyframe(p, e, &key);
     case CTR_EVENT_SIGNAL:
         return ctr_parse_signal(e, &signal) != 0 || print_signal(p, e, &signal);
     case CTR_EVENT_SIGRETURN:

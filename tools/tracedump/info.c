@@ -247,7 +247,7 @@ static const struct {
     {CTR_HAS_THR, "thr"},   {CTR_HAS_INT, "int"},     {CTR_HAS_CTX, "ctx"},
     {CTR_HAS_TIME, "time"}, {CTR_HAS_ORDER, "order"}, {CTR_HAS_PHYS, "phys"},
     {CTR_HAS_PWR, "pwr"},   {CTR_HAS_RAM, "ram"},     {CTR_HAS_DMA, "dma"},
-    {CTR_HAS_IO, "io"},     {CTR_HAS_TASK, "task"},
+    {CTR_HAS_IO, "io"},     {CTR_HAS_TASK, "task"},   {CTR_HAS_KEY, "key"},
 };
 
 static bool put_events(struct textbuf *b, uint32_t events, const char *quote)

@@ -32,10 +32,11 @@
 #define FILE_INCOMPAT_MEMORY 0x20u /* RAM, DMA, IO events */
 #define FILE_INCOMPAT_TASK 0x40u   /* TASK events */
 #define FILE_INCOMPAT_AREA 0x80u   /* AREA events */
+#define FILE_INCOMPAT_KEY 0x100u   /* KEYFRAME events, and pages of PARTs with them */
 #define FILE_INCOMPAT_KNOWN                                                              \
     (FILE_INCOMPAT_ARGS | FILE_INCOMPAT_MACHINE | FILE_INCOMPAT_ORDER |                  \
      FILE_INCOMPAT_PHYS | FILE_INCOMPAT_POWER | FILE_INCOMPAT_MEMORY |                   \
-     FILE_INCOMPAT_TASK | FILE_INCOMPAT_AREA)
+     FILE_INCOMPAT_TASK | FILE_INCOMPAT_AREA | FILE_INCOMPAT_KEY)
 #define FILE_OFF_COMPAT 24u
 #define FILE_COMPAT_PAGE_0 0x1u /* PART's pages: page 0 is listed where it was touched */
 #define FILE_OFF_ZERO 28u
@@ -157,28 +158,30 @@ enum {
 #define CHUNK_ZERO 116u       /* u32 */
 #define CHUNK_NEXT 120u       /* u64 where the thread went first */
 #define CHUNK_BODY 128u
-#define CHUNK_F_RESUMES 0x1u      /* has resumed runs */
-#define CHUNK_F_MAPS 0x2u         /* has CTR_EVENT_MAP */
-#define CHUNK_F_THREADS 0x4u      /* has CTR_EVENT_THREAD */
-#define CHUNK_F_SYSTEM 0x8u       /* has other events */
-#define CHUNK_F_MARKS 0x10u       /* has marks, gates, labels, selections */
-#define CHUNK_F_GAP 0x20u         /* the thread's first; others before it were dropped */
-#define CHUNK_F_NEXT 0x40u        /* CHUNK_NEXT is valid */
-#define CHUNK_F_BREAK 0x80u       /* where the thread went first is not known */
-#define CHUNK_F_INTERRUPTS 0x100u /* has CTR_EVENT_INTERRUPT or _INTRET */
-#define CHUNK_F_CONTEXTS 0x200u   /* has CTR_EVENT_CONTEXT */
-#define CHUNK_F_SLICES 0x400u     /* has CTR_EVENT_SLICE */
-#define CHUNK_F_POWER 0x1000u     /* has CTR_EVENT_POWER */
-#define CHUNK_F_RAM 0x2000u       /* has CTR_EVENT_RAM */
-#define CHUNK_F_DMA 0x4000u       /* has CTR_EVENT_DMA */
-#define CHUNK_F_IO 0x8000u        /* has CTR_EVENT_IO */
-#define CHUNK_F_TASKS 0x10000u    /* has CTR_EVENT_TASK */
-#define CHUNK_F_AREAS 0x20000u    /* has CTR_EVENT_AREA */
-#define CHUNK_F_FIRST 0x800u      /* no chunk that was begun before it ended after that */
+#define CHUNK_F_RESUMES 0x1u       /* has resumed runs */
+#define CHUNK_F_MAPS 0x2u          /* has CTR_EVENT_MAP */
+#define CHUNK_F_THREADS 0x4u       /* has CTR_EVENT_THREAD */
+#define CHUNK_F_SYSTEM 0x8u        /* has other events */
+#define CHUNK_F_MARKS 0x10u        /* has marks, gates, labels, selections */
+#define CHUNK_F_GAP 0x20u          /* the thread's first; others before it were dropped */
+#define CHUNK_F_NEXT 0x40u         /* CHUNK_NEXT is valid */
+#define CHUNK_F_BREAK 0x80u        /* where the thread went first is not known */
+#define CHUNK_F_INTERRUPTS 0x100u  /* has CTR_EVENT_INTERRUPT or _INTRET */
+#define CHUNK_F_CONTEXTS 0x200u    /* has CTR_EVENT_CONTEXT */
+#define CHUNK_F_SLICES 0x400u      /* has CTR_EVENT_SLICE */
+#define CHUNK_F_POWER 0x1000u      /* has CTR_EVENT_POWER */
+#define CHUNK_F_RAM 0x2000u        /* has CTR_EVENT_RAM */
+#define CHUNK_F_DMA 0x4000u        /* has CTR_EVENT_DMA */
+#define CHUNK_F_IO 0x8000u         /* has CTR_EVENT_IO */
+#define CHUNK_F_TASKS 0x10000u     /* has CTR_EVENT_TASK */
+#define CHUNK_F_AREAS 0x20000u     /* has CTR_EVENT_AREA */
+#define CHUNK_F_KEYFRAMES 0x40000u /* has CTR_EVENT_KEYFRAME */
+#define CHUNK_F_FIRST 0x800u /* no chunk that was begun before it ended after that */
 #define CHUNK_F_EVENTS                                                                   \
     (CHUNK_F_MAPS | CHUNK_F_THREADS | CHUNK_F_SYSTEM | CHUNK_F_MARKS |                   \
      CHUNK_F_INTERRUPTS | CHUNK_F_CONTEXTS | CHUNK_F_SLICES | CHUNK_F_POWER |            \
-     CHUNK_F_RAM | CHUNK_F_DMA | CHUNK_F_IO | CHUNK_F_TASKS | CHUNK_F_AREAS)
+     CHUNK_F_RAM | CHUNK_F_DMA | CHUNK_F_IO | CHUNK_F_TASKS | CHUNK_F_AREAS |            \
+     CHUNK_F_KEYFRAMES)
 #define CHUNK_F_HAS (CHUNK_F_RESUMES | CHUNK_F_EVENTS | CHUNK_F_GAP | CHUNK_F_FIRST)
 #define CHUNK_F_ALL (CHUNK_F_HAS | CHUNK_F_NEXT | CHUNK_F_BREAK)
 enum {

@@ -163,7 +163,8 @@ static uint32_t os_flags(const struct feed *f)
            (f->os & CTR_KIND_RAM ? CHUNK_F_RAM : 0) |
            (f->os & CTR_KIND_DMA ? CHUNK_F_DMA : 0) |
            (f->os & CTR_KIND_IO ? CHUNK_F_IO : 0) |
-           (f->os & CTR_KIND_TASK ? CHUNK_F_TASKS | CHUNK_F_AREAS : 0);
+           (f->os & CTR_KIND_TASK ? CHUNK_F_TASKS | CHUNK_F_AREAS : 0) |
+           (f->os & CTR_KIND_KEYFRAME ? CHUNK_F_KEYFRAMES : 0);
 }
 
 int feed_chunk(const struct feed *f, const struct ctr_chunk *c)
@@ -277,21 +278,21 @@ static int row_may_match(struct feed *f, const struct ctr_chunk *c, struct ctr_d
     struct selection sel;
     feed_selection(f, ctr_trace_thread(f->tr, c->thread), &sel);
     struct pc_search s = {.feed = f, .pcs = &sel.pcs, .diag = diag};
-    int reads = 1, writes = 1;
+    struct part_pages pages = {.read = 1, .written = 1};
     int err = want_pc ? note_blocks(f, diag) : 0;
     if (err) {
         return err;
     }
     err = part_reader_chunk(&f->index, c->index, want_pc ? pc_in_block : NULL, &s,
-                            want_addr ? &sel.addrs : NULL, &reads, &writes, diag);
+                            want_addr ? &sel.addrs : NULL, &pages, diag);
     if (err) {
         return err;
     }
     if (want_pc && !s.found) {
         return 0;
     }
-    return !want_addr || (reads && f->kinds & CTR_KIND_LOAD) ||
-           (writes && f->kinds & CTR_KIND_STORE);
+    return !want_addr || (pages.read && f->kinds & CTR_KIND_LOAD) ||
+           (pages.written && f->kinds & CTR_KIND_STORE);
 }
 
 /*

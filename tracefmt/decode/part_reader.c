@@ -148,7 +148,7 @@ static int load_part(struct part_reader *r, uint32_t part, struct ctr_diag *diag
 }
 
 int part_reader_chunk(struct part_reader *r, uint64_t i, part_count_fn *fn, void *arg,
-                      const struct ranges *addrs, int *reads, int *writes,
+                      const struct ranges *addrs, struct part_pages *pages,
                       struct ctr_diag *diag)
 {
     const uint32_t part = chunktab_find(r->tr->chunks, i, r->part);
@@ -160,21 +160,23 @@ int part_reader_chunk(struct part_reader *r, uint64_t i, part_count_fn *fn, void
     }
     while (r->chunk <= i) {
         int here = r->chunk == i;
-        int rd, wr;
+        struct part_pages found = {0};
         int err = counts_row(r, here ? fn : NULL, arg, diag);
         if (!err) {
-            err = pages_row(r, here ? addrs : NULL, &rd, diag);
+            err = pages_row(r, here ? addrs : NULL, &found.read, diag);
         }
         if (!err) {
-            err = pages_row(r, here ? addrs : NULL, &wr, diag);
+            err = pages_row(r, here ? addrs : NULL, &found.written, diag);
+        }
+        if (!err && r->tr->events & CTR_HAS_KEY) {
+            err = pages_row(r, here ? addrs : NULL, &found.keyframe, diag);
         }
         if (err) {
             r->loaded = 0; /* its position is inside of a row */
             return err;
         }
-        if (here && reads) {
-            *reads = rd;
-            *writes = wr;
+        if (here && pages) {
+            *pages = found;
         }
         r->chunk++;
     }

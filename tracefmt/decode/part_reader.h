@@ -21,9 +21,12 @@ void part_reader_init(struct part_reader *r, struct ctr_trace *tr);
 void part_reader_fini(struct part_reader *r);
 /*
  * Moves to chunk i (never backwards), then reads its row: fn gets its block counts, and
- * *reads and *writes become 1 if a page of the ranges is touched, else 0. fn and ranges
- * may be NULL.
+ * *pages whether a page of the ranges is touched. fn, addrs and pages may be NULL.
  */
+struct part_pages {
+    int read, written; /* 1 or 0 */
+    int keyframe;      /* it has a key frame */
+};
 struct part_count {
     uint32_t id;
     uint16_t first;
@@ -34,7 +37,7 @@ struct part_count {
 };
 typedef int part_count_fn(void *arg, const struct part_count *c);
 int part_reader_chunk(struct part_reader *r, uint64_t i, part_count_fn *fn, void *arg,
-                      const struct ranges *addrs, int *reads, int *writes,
+                      const struct ranges *addrs, struct part_pages *pages,
                       struct ctr_diag *diag);
 
 #endif

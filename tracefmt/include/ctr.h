@@ -125,6 +125,7 @@ CTR_API void ctr_close(struct ctr_trace *tr);
 #define CTR_HAS_RAM 0x8000u   /* ... and RAM as it was at first */
 #define CTR_HAS_IO 0x10000u   /* accesses to devices */
 #define CTR_HAS_TASK 0x20000u /* tasks of its Linux, and the files of their code */
+#define CTR_HAS_KEY 0x40000u  /* key frames */
 
 enum ctr_state {
     CTR_COMPLETE = 0,   /* finished by the recorder */
@@ -259,15 +260,16 @@ CTR_API const struct ctr_thread *ctr_trace_thread(const struct ctr_trace *tr, ui
 #define CTR_CHUNK_SYSTEM 0x8u  /* CTR_EVENT_SYSCALL to _SIGRETURN */
 #define CTR_CHUNK_MARKS 0x10u  /* CTR_EVENT_MARK, _GATE, _LABEL, _SELECT */
 #define CTR_CHUNK_GAP 0x20u    /* the thread's first; chunks before it were dropped */
-#define CTR_CHUNK_INTERRUPTS 0x100u /* CTR_EVENT_INTERRUPT, _INTRET */
-#define CTR_CHUNK_CONTEXTS 0x200u   /* CTR_EVENT_CONTEXT */
-#define CTR_CHUNK_SLICES 0x400u     /* CTR_EVENT_SLICE */
-#define CTR_CHUNK_POWER 0x1000u     /* CTR_EVENT_POWER */
-#define CTR_CHUNK_RAM 0x2000u       /* CTR_EVENT_RAM */
-#define CTR_CHUNK_DMA 0x4000u       /* CTR_EVENT_DMA */
-#define CTR_CHUNK_IO 0x8000u        /* CTR_EVENT_IO */
-#define CTR_CHUNK_TASKS 0x10000u    /* CTR_EVENT_TASK */
-#define CTR_CHUNK_AREAS 0x20000u    /* CTR_EVENT_AREA */
+#define CTR_CHUNK_INTERRUPTS 0x100u  /* CTR_EVENT_INTERRUPT, _INTRET */
+#define CTR_CHUNK_CONTEXTS 0x200u    /* CTR_EVENT_CONTEXT */
+#define CTR_CHUNK_SLICES 0x400u      /* CTR_EVENT_SLICE */
+#define CTR_CHUNK_POWER 0x1000u      /* CTR_EVENT_POWER */
+#define CTR_CHUNK_RAM 0x2000u        /* CTR_EVENT_RAM */
+#define CTR_CHUNK_DMA 0x4000u        /* CTR_EVENT_DMA */
+#define CTR_CHUNK_IO 0x8000u         /* CTR_EVENT_IO */
+#define CTR_CHUNK_TASKS 0x10000u     /* CTR_EVENT_TASK */
+#define CTR_CHUNK_AREAS 0x20000u     /* CTR_EVENT_AREA */
+#define CTR_CHUNK_KEYFRAMES 0x40000u /* CTR_EVENT_KEYFRAME */
 /* With CTR_HAS_ORDER: no chunk that was begun before it has anything later. */
 #define CTR_CHUNK_FIRST 0x800u
 
@@ -684,6 +686,11 @@ struct ctr_area {   /* CTR_EVENT_AREA */
     uint64_t offset;     /* of start, in the file */
     struct ctr_str path; /* in the guest */
 };
+struct ctr_keyframe { /* CTR_EVENT_KEYFRAME */
+    uint64_t addr;
+    uint32_t n; /* bytes in `data', 1 to CTR_MAX_KEYFRAME */
+    const uint8_t *data;
+};
 
 /* Each returns 0, or -CTR_E_INVAL for an event of another type.  Payloads of a
  * trace were checked when they were read; results point into the payload. */
@@ -707,6 +714,7 @@ CTR_API int ctr_parse_dma(const struct ctr_os_event *e, struct ctr_dma *out);
 CTR_API int ctr_parse_io(const struct ctr_os_event *e, struct ctr_io *out);
 CTR_API int ctr_parse_task(const struct ctr_os_event *e, struct ctr_task *out);
 CTR_API int ctr_parse_area(const struct ctr_os_event *e, struct ctr_area *out);
+CTR_API int ctr_parse_keyframe(const struct ctr_os_event *e, struct ctr_keyframe *out);
 
 /* What an event says of where the run before it went, if that executed the last
  * instruction of its block. */
@@ -793,6 +801,7 @@ struct ctr_mapping {
     uint64_t inode;
     uint64_t base;    /* of the module: where offset 0 of the file is mapped, or start */
     const char *path; /* "" anonymous */
+    uint8_t shared;   /* 1: what one process writes, others see */
     /* Of the file; events have it at offset 0 only, other mappings have that one's. */
     const uint8_t *build_id;
     uint32_t build_id_bytes;
@@ -886,11 +895,13 @@ struct ctr_range {
 #define CTR_KIND_IO 0x4000u   /* accesses to devices */
 #define CTR_KIND_TASK 0x8000u /* which task a vCPU runs, what processes have mapped */
 #define CTR_KIND_ALL 0xffffu
+/* Key frames: not events of the program, and therefore not among all. */
+#define CTR_KIND_KEYFRAME 0x10000u
 /* All kinds of events between instructions. */
 #define CTR_KIND_BETWEEN                                                                 \
     (CTR_KIND_SYS | CTR_KIND_MAP | CTR_KIND_THR | CTR_KIND_MARK | CTR_KIND_INT |         \
      CTR_KIND_CTX | CTR_KIND_ORDER | CTR_KIND_PWR | CTR_KIND_RAM | CTR_KIND_DMA |        \
-     CTR_KIND_IO | CTR_KIND_TASK)
+     CTR_KIND_IO | CTR_KIND_TASK | CTR_KIND_KEYFRAME)
 
 /*
  * Which events are wanted.  All zero (CTR_FILTER_INIT) means all of them.
@@ -1163,6 +1174,23 @@ struct ctr_found {
 CTR_API int ctr_search(struct ctr_trace *tr, const struct ctr_filter *filter,
                        uint32_t thread, uint64_t ordinal, unsigned flags,
                        unsigned workers, struct ctr_found *out, struct ctr_diag *diag);
+
+/*
+ * The last key frame that a thread made of the page of an address, before the instruction
+ * `ordinal' or right before it; by the index, and without decoding anything else.
+ */
+struct ctr_key_page {
+    uint64_t ordinal; /* of the instruction that follows it */
+    uint64_t addr;    /* of its first byte */
+    uint32_t n;       /* bytes */
+    uint8_t data[4096];
+};
+
+/* Returns 1 and *out, 0 if there is none (or no index), or an error.  One thread at a
+ * time may call it. */
+CTR_API int ctr_key_page_find(struct ctr_trace *tr, uint32_t thread, uint64_t ordinal,
+                              uint64_t addr, struct ctr_key_page *out,
+                              struct ctr_diag *diag);
 
 /* ------------------------------------------------------ index, without events */
 

@@ -162,8 +162,24 @@ struct ctr_packed_info {
     uint32_t dropped_faults; /* FAULT words that had no block before them in
                                 the chunk; 0 unless something is wrong */
     uint32_t last_raw;       /* raw id of the last block entered, 0 if none */
+    uint32_t key_bytes;      /* of `bytes' those of key frames, about */
 };
 void ctr_packed_info(const struct ctr_packed *p, struct ctr_packed_info *out);
+
+/*
+ * The guest pages of 4 KiB that the chunk touched, ascending. They are of the packed chunk
+ * and are read one by one.
+ */
+enum ctr_touched { CTR_TOUCHED_READ, CTR_TOUCHED_WRITTEN, CTR_TOUCHED_KEYFRAME };
+struct ctr_packed_pages {
+    const unsigned char *p;
+    uint64_t left, page;
+};
+/* Returns 0; 1: any page (too many); that is never so of key frames. */
+int ctr_packed_pages(const struct ctr_packed *p, enum ctr_touched which,
+                     struct ctr_packed_pages *out);
+/* Returns 1 and the number of the next page, or 0. */
+int ctr_packed_next_page(struct ctr_packed_pages *p, uint64_t *page);
 
 /*
  * A chunk as one piece of memory, for later use by the same program only. save: `to'

@@ -111,6 +111,8 @@ static uint32_t chunk_flag(uint32_t type)
         return CHUNK_F_IO;
     case CTR_KIND_TASK:
         return type == CTR_EVENT_TASK ? CHUNK_F_TASKS : CHUNK_F_AREAS;
+    case CTR_KIND_KEYFRAME:
+        return CHUNK_F_KEYFRAMES;
     default:
         return CHUNK_F_SYSTEM;
     }

@@ -132,6 +132,8 @@ static inline uint32_t event_kind(uint32_t type)
     case CTR_EVENT_TASK:
     case CTR_EVENT_AREA:
         return CTR_KIND_TASK;
+    case CTR_EVENT_KEYFRAME:
+        return CTR_KIND_KEYFRAME;
     default:
         return CTR_KIND_SYS;
     }

@@ -32,6 +32,7 @@ static const struct payload_kind kinds[] = {
     [CTR_EVENT_IO] = {5, 0, 2, 0, {4, 4, 8, 8, 8}},
     [CTR_EVENT_TASK] = {3, 0, 1, 0, {4, 4, 8}},
     [CTR_EVENT_AREA] = {5, 0, 1, 0, {4, 4, 8, 8, 8}},
+    [CTR_EVENT_KEYFRAME] = {1, 1, 0, 0, {8}},
 };
 
 const struct payload_kind *payload_kind(uint32_t type)
@@ -126,6 +127,9 @@ static int known_kind(uint32_t type, const uint8_t *p)
         return known_task(p);
     case CTR_EVENT_AREA:
         return known_area(p);
+    case CTR_EVENT_KEYFRAME:
+        return le32(p + 8) - 1u < CTR_MAX_KEYFRAME &&
+               le64(p) + (le32(p + 8) - 1u) >= le64(p);
     case CTR_EVENT_INTERRUPT:
         return le32(p + 40) < CTR_PRIVILEGES && le32(p + 44) < CTR_PRIVILEGES;
     case CTR_EVENT_INTRET:
@@ -472,6 +476,17 @@ int ctr_parse_area(const struct ctr_os_event *e, struct ctr_area *out)
     out->end = le64(e->payload + 16);
     out->offset = le64(e->payload + 24);
     get_str(e->payload + 32, &out->path);
+    return 0;
+}
+
+int ctr_parse_keyframe(const struct ctr_os_event *e, struct ctr_keyframe *out)
+{
+    if (not_it(e, CTR_EVENT_KEYFRAME)) {
+        return -CTR_E_INVAL;
+    }
+    out->addr = le64(e->payload);
+    out->n = le32(e->payload + 8);
+    out->data = e->payload + 12;
     return 0;
 }
 

@@ -140,7 +140,7 @@ static int from_index(struct feed *f, struct tally *t)
     for (uint64_t i = 0; !err && i < tr->nchunks; i++) {
         err = chunktab_get(tr->chunks, i, &row, t->diag);
         if (!err && feed_thread(f, ctr_trace_thread(tr, row.pub.thread))) {
-            err = part_reader_chunk(&f->index, i, add_row, t, NULL, NULL, NULL, t->diag);
+            err = part_reader_chunk(&f->index, i, add_row, t, NULL, NULL, t->diag);
             err = err ? err : join_chunk(t, &row);
         }
     }

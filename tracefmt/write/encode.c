@@ -40,6 +40,7 @@ int ctr_encoder_new(struct ctr_encoder **out, const struct ctr_dict *dict,
     e->rec.val = e->rec.mem && (dict->events & CTR_EVENTS_VAL) != 0;
     e->rec.reg = (dict->events & CTR_EVENTS_REG) != 0;
     e->rec.phys = (dict->events & CTR_EVENTS_PHYS) != 0;
+    e->rec.key = (dict->events & CTR_EVENTS_KEY) != 0;
     e->rec.data = e->rec.val || e->rec.reg;
     e->rec.slots = e->rec.mem || e->rec.reg;
     e->blocks.map_base = 1;
@@ -48,7 +49,7 @@ int ctr_encoder_new(struct ctr_encoder **out, const struct ctr_dict *dict,
     e->pack.level = level;
     e->pack.cctx = ZSTD_createCCtx();
     if (!e->pack.cctx || pageset_init(&e->pages.set[0]) ||
-        pageset_init(&e->pages.set[1])) {
+        pageset_init(&e->pages.set[1]) || pageset_init(&e->pages.keys)) {
         ctr_encoder_free(e);
         return -CTR_E_NOMEM;
     }
@@ -64,6 +65,7 @@ void ctr_encoder_free(struct ctr_encoder *e)
     ZSTD_freeCCtx(e->pack.cctx);
     pageset_fini(&e->pages.set[0]);
     pageset_fini(&e->pages.set[1]);
+    pageset_fini(&e->pages.keys);
     free(e->blocks.map);
     free(e->blocks.loc);
     free(e->blocks.def);
@@ -230,6 +232,7 @@ static int pages_begin(struct touched *pages, uint64_t units)
     memset(pages->seen, 0, sizeof(pages->seen));
     pageset_clear(&pages->set[0]);
     pageset_clear(&pages->set[1]);
+    pageset_clear(&pages->keys);
     return 0;
 }
 

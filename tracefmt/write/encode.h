@@ -201,6 +201,7 @@ struct touched {
     uint32_t ncand;
     uint32_t cap;
     struct pageset set[2];     /* [store] */
+    struct pageset keys;       /* with key frames */
     uint64_t seen[SEEN_PAGES]; /* the last one of each hash */
 };
 
@@ -224,7 +225,8 @@ struct summary {
     uint32_t side_read; /* bytes of side records */
     uint32_t dropped_faults;
     uint32_t last_raw;
-    uint32_t flags; /* CHUNK_F_* */
+    uint32_t flags;     /* CHUNK_F_* */
+    uint32_t key_bytes; /* of key frames */
     uint8_t unsure;
 };
 

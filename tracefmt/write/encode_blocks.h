@@ -22,6 +22,7 @@ struct recorded {
     uint8_t data;  /* val or reg: a slot is more than an address */
     uint8_t slots; /* mem or reg: there are slots */
     uint8_t phys;  /* physical pages are recorded */
+    uint8_t key;   /* key frames are */
 };
 
 /* The units of a slot in the data column. */

@@ -303,5 +303,9 @@ int encode_pack(struct ctr_encoder *e, struct ctr_packed *out, struct ctr_diag *
     for (unsigned i = 0; i < CHUNK_FRAMES; i++) {
         out->info.bytes += out->frame[i].z.n;
     }
+    if (e->sum.key_bytes) {
+        const struct packed_frame *f = &out->frame[FRAME_EVENTS];
+        out->info.key_bytes = (uint32_t)((uint64_t)f->z.n * e->sum.key_bytes / f->dsize);
+    }
     return 0;
 }

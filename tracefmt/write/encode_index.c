@@ -131,5 +131,6 @@ int encode_pages(struct ctr_encoder *e, struct buf *out)
         }
     }
     out->n = 0;
-    return pageset_write(&e->pages.set[0], out) || pageset_write(&e->pages.set[1], out);
+    return pageset_write(&e->pages.set[0], out) || pageset_write(&e->pages.set[1], out) ||
+           (e->rec.key && pageset_write(&e->pages.keys, out));
 }

@@ -179,6 +179,24 @@ static int put_page(struct ctr_encoder *e, const struct mempipe_side_page *x,
     return 0;
 }
 
+/* The pages of a key frame, whose payload was checked. */
+static int put_keyframe(struct ctr_encoder *e, const uint8_t *payload,
+                        struct ctr_diag *diag)
+{
+    const struct ctr_os_event ev = {
+        .type = CTR_EVENT_KEYFRAME, .size = UINT32_MAX, .payload = payload};
+    struct ctr_keyframe key;
+    ctr_parse_keyframe(&ev, &key);
+    e->sum.key_bytes += key.n;
+    for (uint64_t page = key.addr >> PAGE_BITS;
+         page <= (key.addr + (key.n - 1)) >> PAGE_BITS; page++) {
+        if (pageset_add(&e->pages.keys, page)) {
+            return ctr_fail_nomem(diag);
+        }
+    }
+    return 0;
+}
+
 /* ----------------------------------------------------------- between runs */
 
 /* Notes where the thread went, as far as the event says so. */
@@ -206,6 +224,10 @@ static int put_between(struct ctr_encoder *e, const struct mempipe_side_place *p
         const uint8_t *payload = (const uint8_t *)(x + 1);
         int err = evenc_add(&e->events, e->sum.runs, e->sum.insns, x->type, x->time_ns,
                             payload, p->n, diag);
+        if (!err && x->type == CTR_EVENT_KEYFRAME) {
+            err = e->rec.key ? put_keyframe(e, payload, diag)
+                             : bad_side(diag, w, "a key frame");
+        }
         return err ? err : put_next(e, x->type, payload, diag);
     }
     if (p->h.type == MEMPIPE_SIDE_REGS) {

@@ -7,6 +7,7 @@
 
 #include <string.h>
 #include <xxhash.h>
+#include "base/le.h"
 
 int packed_frame_compress(struct packed_frame *f, ZSTD_CCtx *cctx, const struct buf *raw,
                           struct ctr_diag *diag)
@@ -120,4 +121,43 @@ const uint32_t *ctr_packed_saved_ids(const void *from, uint32_t *n)
     memcpy(&s, from, sizeof(s));
     *n = (uint32_t)(s.bytes[0] / sizeof(uint32_t));
     return (const uint32_t *)(const void *)((const uint8_t *)from + sizeof(s));
+}
+
+/* ------------------------------------------------------------------- pages */
+
+/* The encoder made them: they are valid. */
+static uint64_t number(struct ctr_packed_pages *at)
+{
+    uint64_t v = 0;
+    const uint8_t *end = at->p + VARINT_MAX;
+    get_varint(&at->p, end, &v);
+    return v;
+}
+
+int ctr_packed_pages(const struct ctr_packed *p, enum ctr_touched which,
+                     struct ctr_packed_pages *out)
+{
+    uint64_t page;
+    *out = (struct ctr_packed_pages){.p = p->pages.p};
+    for (unsigned i = 0;; i++) {
+        const uint64_t n = number(out);
+        out->left = n ? n - 1 : 0;
+        out->page = 0;
+        if (i == which) {
+            return n == 0;
+        }
+        while (ctr_packed_next_page(out, &page)) {
+        }
+    }
+}
+
+int ctr_packed_next_page(struct ctr_packed_pages *p, uint64_t *page)
+{
+    if (!p->left) {
+        return 0;
+    }
+    p->left--;
+    p->page += number(p);
+    *page = p->page;
+    return 1;
 }

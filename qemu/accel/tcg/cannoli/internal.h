@@ -124,6 +124,7 @@ typedef struct CannoliThread {
     bool look_again;            /* and it may have another name */
     bool queued;                /* system/cannoli/queue.c has events of it */
     bool requests;              /* its code does, see system/cannoli/guest.c */
+    uint32_t keyframes;         /* requests of the recorder that it has seen */
     struct CannoliThread *next_spare;
 } CannoliThread;
 

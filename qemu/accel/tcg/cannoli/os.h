@@ -56,6 +56,12 @@ extern bool cannoli_vcpus_split;
 /* No thread begins meanwhile.  Before mmap_lock. */
 void cannoli_hold_threads(bool hold);
 
+#ifdef CONFIG_USER_ONLY
+/* Records the pages that the recorder requests; outside of translated code. */
+void cannoli_keyframes_begin(struct CannoliThread *t);
+void cannoli_keyframes(CPUState *cpu);
+#endif
+
 #ifndef CONFIG_USER_ONLY
 /* The block that has ended entered or left the kernel. */
 void cannoli_transition(CPUState *cpu);

@@ -365,6 +365,15 @@ void cannoli_side_commit(CannoliThread *t, uint32_t bytes)
 
 /* ---- entering and leaving translated code ---- */
 
+/* Hands over between two blocks, where all that the thread did is recorded. */
+static void hand_over_between(CPUState *cpu)
+{
+    cannoli_hand_over(cpu);
+#ifdef CONFIG_USER_ONLY
+    cannoli_keyframes(cpu);
+#endif
+}
+
 void cannoli_enter(CPUState *cpu, const TranslationBlock *tb)
 {
     CannoliCPU *c = cannoli_cpu(cpu);
@@ -389,7 +398,7 @@ void cannoli_enter(CPUState *cpu, const TranslationBlock *tb)
     /* A block that ignores exit requests does not check by itself. */
     if (((tb_cflags(tb) & CF_NOIRQ) && cannoli_room(c) < CANNOLI_MAX_NEED) ||
         t->placed >= CANNOLI_MAX_PLACED) {
-        cannoli_hand_over(cpu);
+        hand_over_between(cpu);
     }
     if (unlikely(t->epoch != cannoli_epoch)) {
         cannoli_epoch_enter(cpu);
@@ -440,7 +449,7 @@ void cannoli_leave(CPUState *cpu, const TranslationBlock *tb, int tb_exit)
     if (tb_exit == TB_EXIT_REQUESTED) {
         if (cannoli_room(c) <= CANNOLI_MAX_NEED ||
             t->placed >= CANNOLI_MAX_PLACED) {
-            cannoli_hand_over(cpu);
+            hand_over_between(cpu);
         }
         /*
          * Make the main loop look for the block again.  With icount it does so
@@ -591,6 +600,9 @@ static void attach(CPUState *cpu, struct mempipe_pipe *p)
     t->side_queue = (uint8_t *)cannoli_ctl + cannoli_ctl->side_off +
                     (uint64_t)t->pipe_no * cannoli_ctl->side_bytes;
     t->buffer_no = t->pipe_no;
+#ifdef CONFIG_USER_ONLY
+    cannoli_keyframes_begin(t);
+#endif
     /* Until cannoli_gate_begin, to record the registers as they are now. */
     t->gate.open = true;
     cannoli_open_memory(t->side_queue, cannoli_ctl->side_bytes);

@@ -1,0 +1,79 @@
+/*
+ * Execution tracing into shared memory: key frames
+ *
+ * Copyright (c) 2026 the cannoli-record authors
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Who reads a trace finds what memory holds by the accesses before.  A page
+ * that is written in every chunk would make it read all of them: the recorder,
+ * which sees what each chunk writes, requests the contents of such a page now
+ * and then.  Only the thread itself can give them, at a place of its own.
+ */
+#include "qemu/osdep.h"
+#include "qemu.h"
+#include "event.h"
+
+/* Of a buffer, at most. */
+#define MOST_PAGES 16
+
+#define FRAME_FIXED (8 + 4)
+
+static const struct mempipe_requests *requests_of(const CannoliThread *t)
+{
+    return (const struct mempipe_requests *)((uint8_t *)cannoli_ctl +
+                                             cannoli_ctl->requests_off) +
+           t->pipe_no;
+}
+
+void cannoli_keyframes_begin(CannoliThread *t)
+{
+    t->keyframes = qatomic_read(&requests_of(t)->head);
+}
+
+static void put_page(CPUState *cpu, uint64_t page)
+{
+    uint8_t *p;
+
+    if (page != (abi_ulong)page || page % CTR_MAX_KEYFRAME ||
+        !(page_get_flags(page) & PAGE_READ)) {
+        return;
+    }
+    p = cannoli_event(cpu, CTR_EVENT_KEYFRAME, FRAME_FIXED + CTR_MAX_KEYFRAME,
+                      0);
+    if (!p || cannoli_peek(p + FRAME_FIXED, page, CTR_MAX_KEYFRAME) !=
+                  CTR_MAX_KEYFRAME) {
+        return; /* an event that does not end is none */
+    }
+    stq_le_p(p, page);
+    stl_le_p(p + 8, CTR_MAX_KEYFRAME);
+    cannoli_event_end(cpu, FRAME_FIXED + CTR_MAX_KEYFRAME);
+}
+
+void cannoli_keyframes(CPUState *cpu)
+{
+    CannoliThread *t = cannoli_cpu(cpu)->thread;
+    const struct mempipe_requests *q = requests_of(t);
+    uint32_t head;
+
+    if (!(cannoli_ctl->events & CTR_EVENTS_KEY) || !t->gate.open) {
+        return;
+    }
+    /* Pairs with the recorder's release. */
+    head = qatomic_load_acquire(&q->head);
+    if (CPU_NEXT(first_cpu)) {
+        /* Others may write to it at any moment: its contents have no place. */
+        t->keyframes = head;
+        return;
+    }
+    if (head - t->keyframes > MEMPIPE_REQUESTS) {
+        t->keyframes = head - MEMPIPE_REQUESTS;
+    }
+    for (int n = 0; t->keyframes != head && n < MOST_PAGES; n++) {
+        const struct mempipe_request *r =
+            &q->request[t->keyframes++ % MEMPIPE_REQUESTS];
+
+        if (qatomic_read(&r->serial) == t->serial) {
+            put_page(cpu, qatomic_read(&r->page));
+        }
+    }
+}
