@@ -67,7 +67,7 @@ NOT_COMPARED = {("sh4", "fpscr")}
 
 NO_VALUE.update({
     "aarch64-softmmu": "", "arm-softmmu": "fpsid", "mips-softmmu": "", "mipsel-softmmu": "",
-    "riscv32-softmmu": "priv", "riscv64-softmmu": "priv", "x86_64-softmmu": "cr8 " + X87,
+    "riscv32-softmmu": "", "riscv64-softmmu": "", "x86_64-softmmu": "cr8 " + X87,
 })
 NAMES = {target: ["description"] for target in outside.NAMES if target in NO_VALUE}
 

@@ -105,12 +105,11 @@ NOT_RECORDED = {
 VCPUS_PROGRAM = {"riscv32-softmmu": "riscv-vcpus", "riscv64-softmmu": "riscv-vcpus"}
 LOGGED = {"mips-softmmu", "mipsel-softmmu"}  # the plugin sees no registers of theirs
 # QEMU computes these when they are read.  Any other one that the plugin reports is recorded.
-RISCV_COMPUTED = {"cycle", "hvip", "htinst", "instret", "mcycle", "minstret", "mip", "pmpaddr0",
-                  "pmpcfg0", "priv", "sie", "sip", "time"}
+RISCV_COMPUTED = {"cycle", "instret", "mcycle", "minstret", "time"}
 COMPUTED = {
     "aarch64-softmmu": {"cntv_cval_el0", "cntv_ctl_el0"},
     "riscv64-softmmu": RISCV_COMPUTED,
-    "riscv32-softmmu": RISCV_COMPUTED | {"menvcfgh"},
+    "riscv32-softmmu": RISCV_COMPUTED,
     "arm-softmmu": {"cntv_cval", "cntv_ctl", "ttbr0_el1"},
     "armv7m-softmmu": {"none"},
     "mips-softmmu": {"none"},

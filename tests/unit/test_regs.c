@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/le.h"
@@ -580,13 +581,133 @@ static void test_s390x(void **unused)
     machine_free(&m);
 }
 
+/* Parts of riscv's interrupts; those of 32 bits have upper halves of their own. */
+static void riscv_entries(struct table *t, unsigned size)
+{
+    static const char *const parts[] = {
+        "mip_rest", "hgeip",   "hstatus_rest", "mideleg",   "mvien",     "mvip",
+        "sie_rest", "hideleg", "hvien",        "hvip_rest", "vsie_rest", "mie"};
+    static const char *const bytes[] = {"vstime_irq", "virt_enabled", "menvcfg_stce"};
+    for (unsigned i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+        entry(t, parts[i], 8, CTR_REG_RAW);
+    }
+    for (unsigned i = 0; i < sizeof(bytes) / sizeof(bytes[0]); i++) {
+        entry(t, bytes[i], 1, CTR_REG_RAW);
+    }
+    for (unsigned i = 0; i < 16; i++) {
+        char name[16];
+        snprintf(name, sizeof(name), "pmp%ucfg", i);
+        entry(t, name, 1, CTR_REG_RAW);
+    }
+    entry(t, "priv_mode", size, CTR_REG_RAW);
+    entry(t, "misa_ext", 4, CTR_REG_RAW);
+    entry(t, "satp", size, CTR_REG_SPECIAL);
+    entry(t, "vsatp", size, CTR_REG_SPECIAL);
+    entry(t, size == 8 ? "henvcfg_rest" : "henvcfgh_rest", size, CTR_REG_RAW);
+    entry(t, size == 8 ? "menvcfg" : "menvcfgh", size, CTR_REG_SPECIAL);
+}
+
+static void test_riscv_interrupts(struct machine *m)
+{
+    set(m, "mip_rest", 0x2aa0, 0);
+    set(m, "mideleg", 0x222, 0);
+    assert_int_equal(get(m, "mip"), 0x2aa0);
+    assert_int_equal(get(m, "sip"), 0x220); /* what is delegated */
+    set(m, "mie", 0x3fff, 0);
+    assert_int_equal(get(m, "sie"), 0x222);
+    set(m, "mideleg", 0x2222, 0); /* 13 is no supervisor's */
+    assert_int_equal(get(m, "sip"), 0x220);
+    set(m, "menvcfg_stce", 0x80, 0);
+    assert_int_equal(get(m, "sip"), 0x220);
+    set(m, "priv_mode", 3, 0); /* its timer is not the machine's */
+    assert_int_equal(get(m, "sip"), 0x200);
+    assert_int_equal(get(m, "priv"), 3);
+    /* Interrupts that are not delegated but made: they have bits of their own. */
+    set(m, "mideleg", 0, 0);
+    set(m, "mvien", 0x202, 0);
+    set(m, "mvip", 0xffff, 0);
+    set(m, "sie_rest", 0x2, 0);
+    assert_int_equal(get(m, "sip"), 0x202);
+    assert_int_equal(get(m, "sie"), 0x2);
+    set(m, "mvien", 0, 0);
+}
+
+static void test_riscv_guest(struct machine *m)
+{
+    set(m, "mip_rest", 0x4, 0);
+    set(m, "vstime_irq", 1, 0);
+    set(m, "hgeip", 1u << 5, 0);
+    assert_int_equal(get(m, "mip"), 0x44);
+    set(m, "hstatus_rest", 5u << 12 | 0x20, 0); /* the fifth guest's */
+    assert_int_equal(get(m, "mip"), 0x444);
+    assert_int_equal(get(m, "hip"), 0x444);
+    assert_int_equal(get(m, "hie"), 0x1444);
+    assert_int_equal(get(m, "hvip"), 0x4);
+    assert_int_equal(get(m, "vsip"), 0);
+    set(m, "hideleg", 0x404, 0);
+    assert_int_equal(get(m, "vsip"), 0x202); /* where a supervisor has them */
+    assert_int_equal(get(m, "vsie"), 0x202);
+    set(m, "mideleg", 0x222, 0);
+    set(m, "virt_enabled", 1, 0);
+    set(m, "priv_mode", 1, 0);
+    assert_int_equal(get(m, "sip"), 0x202);
+    assert_int_equal(get(m, "sie"), 0x202);
+    assert_int_equal(get(m, "priv"), 5);
+    set(m, "hvien", 0x10000, 0);
+    set(m, "hvip_rest", 0x30000, 0);
+    set(m, "vsie_rest", 0x30000, 0);
+    assert_int_equal(get(m, "vsip"), 0x10202);
+    assert_int_equal(get(m, "vsie"), 0x10202);
+    assert_int_equal(get(m, "hvip"), 0x10004);
+}
+
+static void test_riscv(void **unused)
+{
+    (void)unused;
+    for (unsigned size = 4; size <= 8; size += 4) {
+        struct machine m = {.t = {.n = 0}};
+        riscv_entries(&m.t, size);
+        machine_make(&m, 243);
+        test_riscv_interrupts(&m);
+        test_riscv_guest(&m);
+        set(&m, "misa_ext", 0x1105, 0);
+        for (unsigned i = 0; i < 16; i++) {
+            char name[16];
+            snprintf(name, sizeof(name), "pmp%ucfg", i);
+            set(&m, name, 0x10 + i, 0);
+        }
+        if (size == 8) {
+            assert_true(get(&m, "misa") == 0x8000000000001105ull);
+            assert_true(get(&m, "hstatus") == (2ull << 32 | 5u << 12));
+            assert_true(get(&m, "pmpcfg0") == 0x1716151413121110ull);
+            assert_true(get(&m, "pmpcfg2") == 0x1f1e1d1c1b1a1918ull);
+            assert_null(find(&m, "pmpcfg1"));
+            set(&m, "henvcfg_rest", ~0ull, 0);
+            set(&m, "menvcfg", 1ull << 63, 0);
+            assert_true(get(&m, "henvcfg") == 0x97ffffffffffffffull);
+        } else {
+            assert_int_equal(get(&m, "misa"), 0x40001105);
+            assert_int_equal(get(&m, "hstatus"), 5u << 12);
+            assert_int_equal(get(&m, "pmpcfg0"), 0x13121110);
+            assert_int_equal(get(&m, "pmpcfg1"), 0x17161514);
+            assert_int_equal(get(&m, "pmpcfg2"), 0x1b1a1918);
+            assert_int_equal(get(&m, "pmpcfg3"), 0x1f1e1d1c);
+            set(&m, "henvcfgh_rest", 0xffffffff, 0);
+            set(&m, "menvcfgh", 0x80000000, 0);
+            assert_int_equal(get(&m, "henvcfgh"), 0x97ffffff);
+            assert_null(find(&m, "henvcfg"));
+        }
+        machine_free(&m);
+    }
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_table),   cmocka_unit_test(test_arm),
         cmocka_unit_test(test_changes), cmocka_unit_test(test_x86),
         cmocka_unit_test(test_x87),     cmocka_unit_test(test_s390x),
-        cmocka_unit_test(test_others),
+        cmocka_unit_test(test_others),  cmocka_unit_test(test_riscv),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

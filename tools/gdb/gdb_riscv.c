@@ -27,8 +27,8 @@ static const struct gdb_run vector[] = {
 #define PRIVILEGE(bits, from) {{"priv", bits, NULL, NULL, from}, {0}}
 static const struct gdb_run program64[] = PRIVILEGE(64, GDB_FROM_ZERO);
 static const struct gdb_run program32[] = PRIVILEGE(32, GDB_FROM_ZERO);
-static const struct gdb_run machine64[] = PRIVILEGE(64, GDB_FROM_NOTHING);
-static const struct gdb_run machine32[] = PRIVILEGE(32, GDB_FROM_NOTHING);
+static const struct gdb_run machine64[] = PRIVILEGE(64, NULL);
+static const struct gdb_run machine32[] = PRIVILEGE(32, NULL);
 
 /* A register's number in the feature is that of the CSR. */
 #define CSR(names, number, bits)                                                         \
@@ -39,12 +39,24 @@ static const struct gdb_run machine32[] = PRIVILEGE(32, GDB_FROM_NOTHING);
 #define CSRS(bits)                                                                       \
     CSR("fflags frm fcsr", 1, bits), CSR_V("vstart vxsat vxrm", 8, bits),                \
         CSR_V("vcsr", 0xf, bits), CSR("sstatus", 0x100, bits),                           \
-        CSR("stvec", 0x105, bits), CSR("scounteren", 0x106, bits),                       \
-        CSR("senvcfg", 0x10a, bits), CSR("sscratch sepc scause stval", 0x140, bits),     \
-        CSR("satp", 0x180, bits), CSR("mstatus", 0x300, bits),                           \
+        CSR("sie stvec scounteren", 0x104, bits), CSR("senvcfg", 0x10a, bits),           \
+        CSR("sscratch sepc scause stval sip", 0x140, bits), CSR("satp", 0x180, bits),    \
+        CSR("vsstatus", 0x200, bits), CSR("vsie vstvec", 0x204, bits),                   \
+        CSR("vsscratch vsepc vscause vstval vsip", 0x240, bits),                         \
+        CSR("vsatp", 0x280, bits), CSR("mstatus misa", 0x300, bits),                     \
         CSR("medeleg mideleg mie mtvec mcounteren", 0x302, bits),                        \
-        CSR("menvcfg", 0x30a, bits), CSR("mscratch mepc mcause mtval", 0x340, bits),     \
-        CSR_V("vl vtype", 0xc20, bits), {0}
+        CSR("menvcfg", 0x30a, bits), CSR("mstatush", 0x310, bits),                       \
+        CSR("menvcfgh", 0x31a, bits), CSR("mcountinhibit", 0x320, bits),                 \
+        CSR("mhpmevent3..31", 0x323, bits),                                              \
+        CSR("mscratch mepc mcause mtval mip", 0x340, bits),                              \
+        CSR("mtinst mtval2", 0x34a, bits), CSR("pmpcfg0..3", 0x3a0, bits),               \
+        CSR("pmpaddr0..15", 0x3b0, bits), CSR("hstatus", 0x600, bits),                   \
+        CSR("hedeleg hideleg hie htimedelta hcounteren hgeie", 0x602, bits),             \
+        CSR("henvcfg", 0x60a, bits), CSR("htimedeltah", 0x615, bits),                    \
+        CSR("henvcfgh", 0x61a, bits), CSR("htval hip hvip", 0x643, bits),                \
+        CSR("htinst", 0x64a, bits), CSR("hgatp", 0x680, bits),                           \
+        CSR("mcontext", 0x7a8, bits), CSR_V("vl vtype", 0xc20, bits),                    \
+        CSR("hgeip", 0xe12, bits), {0}
 
 static const struct gdb_run csr64[] = {CSRS(64)};
 static const struct gdb_run csr32[] = {CSRS(32)};

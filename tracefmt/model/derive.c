@@ -231,54 +231,6 @@ static struct regval x86_mxcsr(const struct derive_args *a)
                  (f & F_INEXACT ? 0x20u : 0) | (f & F_OUT_FLUSHED ? 0x30u : 0));
 }
 
-/* ------------------------------------------------------------------- riscv */
-
-static uint64_t riscv_flags(uint64_t f)
-{
-    return (f & F_INVALID ? 0x10u : 0) | (f & F_DIVBYZERO ? 8u : 0) |
-           (f & F_OVERFLOW ? 4u : 0) | (f & F_UNDERFLOW ? 2u : 0) |
-           (f & F_INEXACT ? 1u : 0);
-}
-
-static struct regval riscv_fflags(const struct derive_args *a)
-{
-    return whole(riscv_flags(IN(0)));
-}
-
-static struct regval riscv_fcsr(const struct derive_args *a)
-{
-    return whole(riscv_flags(IN(0)) | IN(1) << 5);
-}
-
-static struct regval riscv_vcsr(const struct derive_args *a)
-{
-    return whole(IN(0) << 1 | IN(1));
-}
-
-static struct regval riscv_vtype(const struct derive_args *a)
-{
-    return whole(IN(1) | (IN(0) & 1) << (a->bits - 1));
-}
-
-/* Its highest bit says that the state of an extension is dirty. */
-static uint64_t riscv_status(const struct derive_args *a, uint64_t mask)
-{
-    const uint64_t s = IN(0) & mask;
-    const int dirty =
-        (s & 0x6000) == 0x6000 || (s & 0x600) == 0x600 || (s & 0x18000) == 0x18000;
-    return (a->bits == 32 ? (uint32_t)s : s) | (uint64_t)dirty << (a->bits - 1);
-}
-
-static struct regval riscv_mstatus(const struct derive_args *a)
-{
-    return whole(riscv_status(a, UINT64_MAX));
-}
-
-static struct regval riscv_sstatus(const struct derive_args *a)
-{
-    return whole(riscv_status(a, 0x3000de733));
-}
-
 /* -------------------------------------------------------------- mips, ppc */
 
 static struct regval mips_w(const struct derive_args *a)
@@ -304,6 +256,9 @@ static struct regval ppc_xer(const struct derive_args *a)
 /* ------------------------------------------------------------------- table */
 
 #define FPR(i) "fpr" #i "_lo", "fpr" #i "_hi"
+/* riscv: the interrupts that are pending; four areas of memory that are protected. */
+#define PENDING "mip_rest", "hgeip", "hstatus_rest", "vstime_irq"
+#define PMP(i, j, k, l) "pmp" #i "cfg", "pmp" #j "cfg", "pmp" #k "cfg", "pmp" #l "cfg"
 
 /* clang-format off */
 const struct derive derive_all[] = {
@@ -318,6 +273,11 @@ const struct derive derive_all[] = {
     {{EM_AARCH64}, 0, 4, CTR_REG_SPECIAL, "fpsr", a64_fpsr,
      {"vfp_fpsr", "vfp_fpcr", "vfp_qc", "fpst_a64", "fpst_a64_f16"}},
     {{EM_AARCH64}, 0, 4, CTR_REG_SPECIAL, "fpcr", as_it_is, {"vfp_fpcr"}},
+    /* Registers that set bits and registers that clear them read the same. */
+    {{EM_AARCH64}, 0, 0, CTR_REG_SPECIAL, "PMCNTENSET_EL0", as_it_is, {"PMCNTENCLR_EL0"}},
+    {{EM_AARCH64}, 0, 0, CTR_REG_SPECIAL, "PMOVSSET_EL0", as_it_is, {"PMOVSCLR_EL0"}},
+    {{EM_ARM}, 0, 0, CTR_REG_SPECIAL, "PMCNTENSET", as_it_is, {"PMCNTENCLR"}},
+    {{EM_ARM}, 0, 0, CTR_REG_SPECIAL, "PMOVSSET", as_it_is, {"PMOVSR"}},
     {{EM_X86_64, EM_386}, 0, 4, CTR_REG_SPECIAL, "eflags", x86_eflags,
      {"cc_op", "cc_dst", "cc_src", "cc_src2", "eflags_rest", "df"}},
     {{EM_X86_64, EM_386}, 8, 10, CTR_REG_VECTOR, "st%", x86_st,
@@ -335,6 +295,38 @@ const struct derive derive_all[] = {
      {"mstatus_rest", "satp"}},
     {{EM_RISCV}, 0, 0, CTR_REG_SPECIAL, "sstatus", riscv_sstatus,
      {"mstatus_rest", "satp"}},
+    {{EM_RISCV}, 0, 0, CTR_REG_SPECIAL, "mip", riscv_mip, {PENDING, "satp"}},
+    {{EM_RISCV}, 0, 0, CTR_REG_SPECIAL, "sip", riscv_sip,
+     {PENDING, "mideleg", "mvien", "mvip", "priv_mode", "menvcfg_stce", "virt_enabled",
+      "hideleg", "hvien", "hvip_rest", "satp"}},
+    {{EM_RISCV}, 0, 0, CTR_REG_SPECIAL, "sie", riscv_sie,
+     {"mie", "mideleg", "mvien", "sie_rest", "virt_enabled", "hideleg", "hvien",
+      "vsie_rest", "satp"}},
+    {{EM_RISCV}, 0, 0, CTR_REG_SPECIAL, "hip", riscv_hip, {PENDING, "vsatp"}},
+    {{EM_RISCV}, 0, 0, CTR_REG_SPECIAL, "hie", riscv_hie, {"mie", "vsatp"}},
+    {{EM_RISCV}, 0, 0, CTR_REG_SPECIAL, "hvip", riscv_hvip,
+     {"mip_rest", "hideleg", "hvien", "hvip_rest", "vsatp"}},
+    {{EM_RISCV}, 0, 0, CTR_REG_SPECIAL, "vsip", riscv_vsip,
+     {PENDING, "hideleg", "hvien", "hvip_rest", "vsatp"}},
+    {{EM_RISCV}, 0, 0, CTR_REG_SPECIAL, "vsie", riscv_vsie,
+     {"mie", "hideleg", "hvien", "vsie_rest", "vsatp"}},
+    {{EM_RISCV}, 0, 0, CTR_REG_SPECIAL, "misa", riscv_misa, {"misa_ext", "satp"}},
+    {{EM_RISCV}, 0, 0, CTR_REG_SPECIAL, "priv", riscv_priv,
+     {"virt_enabled", "priv_mode"}},
+    {{EM_RISCV}, 0, 0, CTR_REG_SPECIAL, "hstatus", riscv_hstatus,
+     {"hstatus_rest", "vsatp"}},
+    {{EM_RISCV}, 0, 0, CTR_REG_SPECIAL, "henvcfg", riscv_henvcfg,
+     {"henvcfg_rest", "menvcfg"}},
+    {{EM_RISCV}, 0, 0, CTR_REG_SPECIAL, "henvcfgh", riscv_henvcfgh,
+     {"henvcfgh_rest", "menvcfgh"}},
+    {{EM_RISCV}, 0, 0, CTR_REG_SPECIAL, "pmpcfg0", riscv_pmpcfg,
+     {PMP(0, 1, 2, 3), PMP(4, 5, 6, 7), "satp"}},
+    {{EM_RISCV}, 0, 0, CTR_REG_SPECIAL, "pmpcfg1", riscv_pmpcfg, /* of 32 bits */
+     {PMP(4, 5, 6, 7), "menvcfgh"}},
+    {{EM_RISCV}, 0, 0, CTR_REG_SPECIAL, "pmpcfg2", riscv_pmpcfg,
+     {PMP(8, 9, 10, 11), PMP(12, 13, 14, 15), "satp"}},
+    {{EM_RISCV}, 0, 0, CTR_REG_SPECIAL, "pmpcfg3", riscv_pmpcfg, /* of 32 bits */
+     {PMP(12, 13, 14, 15), "menvcfgh"}},
     {{EM_MIPS}, 32, 16, CTR_REG_VECTOR, "w%", mips_w, {"f%", "w%.d1"}},
     {{EM_PPC, EM_PPC64}, 0, 4, CTR_REG_SPECIAL, "cr", ppc_cr,
      {"crf0", "crf1", "crf2", "crf3", "crf4", "crf5", "crf6", "crf7"}},

@@ -32,6 +32,28 @@ struct derive {
 /* derive_s390x.c; parts: psw_mask, cc_op, cc_src, cc_dst, cc_vr. */
 struct regval s390x_pswm(const struct derive_args *a);
 
+/* derive_riscv.c; parts as in the table. */
+struct regval riscv_fflags(const struct derive_args *a);
+struct regval riscv_fcsr(const struct derive_args *a);
+struct regval riscv_vcsr(const struct derive_args *a);
+struct regval riscv_vtype(const struct derive_args *a);
+struct regval riscv_mstatus(const struct derive_args *a);
+struct regval riscv_sstatus(const struct derive_args *a);
+struct regval riscv_mip(const struct derive_args *a);
+struct regval riscv_sip(const struct derive_args *a);
+struct regval riscv_sie(const struct derive_args *a);
+struct regval riscv_hip(const struct derive_args *a);
+struct regval riscv_hie(const struct derive_args *a);
+struct regval riscv_hvip(const struct derive_args *a);
+struct regval riscv_vsip(const struct derive_args *a);
+struct regval riscv_vsie(const struct derive_args *a);
+struct regval riscv_misa(const struct derive_args *a);
+struct regval riscv_priv(const struct derive_args *a);
+struct regval riscv_hstatus(const struct derive_args *a);
+struct regval riscv_henvcfg(const struct derive_args *a);
+struct regval riscv_henvcfgh(const struct derive_args *a);
+struct regval riscv_pmpcfg(const struct derive_args *a);
+
 /* All of them; the last one has no name. */
 extern const struct derive derive_all[];
 

@@ -70,6 +70,9 @@ void cannoli_transition_begin(CPUState *cpu, uint64_t return_pc);
     ((cpu)->neg.cannoli.transition = (number))
 #define CANNOLI_RETURN 0xffff
 
+/* Devices, or the vCPU's own timers, may have written registers of it. */
+void cannoli_device_wrote(CPUState *cpu);
+
 /* The vCPU may run, wait or be off now. */
 void cannoli_power(CPUState *cpu);
 
@@ -125,6 +128,7 @@ void cannoli_vcpu_end(CPUState *cpu);
 #define cannoli_interrupt_return(cpu)
 #define cannoli_kernel_entry(cpu, number)
 #define cannoli_vcpu_end(cpu)
+#define cannoli_device_wrote(cpu)
 #define cannoli_power(cpu)
 #define cannoli_forget_page(cpu, page)
 #define cannoli_page_found(phys, ram, secure)

@@ -6,7 +6,8 @@
  *
  * The registers that only code with privileges reaches, under the names that
  * they have in gdb's descriptions of the target, as far as they are fields of
- * env: not those that QEMU computes when they are read, such as counters.
+ * env, or follow from some (tracefmt/model/derive_riscv.c): not counters, which
+ * QEMU computes when they are read.
  */
 #include "qemu/osdep.h"
 #include "cpu.h"
@@ -98,8 +99,119 @@ void cannoli_regs_system(CPUState *cs)
 
 #elif defined(TARGET_RISCV)
 
+#define WHOLE(field) ENV(field), sizeof(((CPUArchState *)0)->field)
+/* Of a field of 64 bits, that an RV32 has as two registers. */
+#define LOW(field)   ENV(field) + 4 * HOST_BIG_ENDIAN, 4
+#define HIGH(field)  ENV(field) + 4 * !HOST_BIG_ENDIAN, 4
+
+/* They are there if the processor has them. */
+static const struct {
+    int number;
+    intptr_t off;
+    unsigned bytes;
+} csrs[] = {
+    { CSR_VSSTATUS, WHOLE(vsstatus) },
+    { CSR_VSTVEC, WHOLE(vstvec) },
+    { CSR_VSSCRATCH, WHOLE(vsscratch) },
+    { CSR_VSEPC, WHOLE(vsepc) },
+    { CSR_VSCAUSE, WHOLE(vscause) },
+    { CSR_VSTVAL, WHOLE(vstval) },
+    { CSR_VSATP, WHOLE(vsatp) },
+    { CSR_HEDELEG, WHOLE(hedeleg) },
+    { CSR_HCOUNTEREN, WHOLE(hcounteren) },
+    { CSR_HGEIE, WHOLE(hgeie) },
+    { CSR_HTVAL, WHOLE(htval) },
+    { CSR_HTINST, WHOLE(htinst) },
+    { CSR_HGATP, WHOLE(hgatp) },
+    { CSR_MTINST, WHOLE(mtinst) },
+    { CSR_MTVAL2, WHOLE(mtval2) },
+    { CSR_MCOUNTINHIBIT, WHOLE(mcountinhibit) },
+    { CSR_MCONTEXT, WHOLE(mcontext) },
+#ifdef TARGET_RISCV32
+    { CSR_MSTATUSH, HIGH(mstatus) },
+    { CSR_MENVCFG, LOW(menvcfg) },
+    { CSR_MENVCFGH, HIGH(menvcfg) },
+    { CSR_HENVCFG, LOW(henvcfg) },
+    { CSR_HTIMEDELTA, LOW(htimedelta) },
+    { CSR_HTIMEDELTAH, HIGH(htimedelta) },
+#else
+    { CSR_HTIMEDELTA, WHOLE(htimedelta) },
+#endif
+};
+
+/* As QEMU's gdbstub decides it. */
+static bool has_csr(CPURISCVState *env, int number)
+{
+    const riscv_csr_operations *csr = &csr_ops[number];
+    bool debugger = env->debugger, has;
+
+    env->debugger = true;
+    has = env->priv_ver >= csr->min_priv_ver && csr->predicate &&
+          csr->predicate(env, number) == RISCV_EXCP_NONE;
+    env->debugger = debugger;
+    return has;
+}
+
+static void add_part(const char *name, intptr_t off, unsigned bytes)
+{
+    cannoli_regs_add(name, 0, 1, off, 0, bytes, CTR_REG_RAW,
+                     CANNOLI_REGS_SYSTEM);
+}
+
+/* What registers of interrupts are computed from. */
+static void add_interrupts(bool hypervisor)
+{
+    add_part("mip_rest", WHOLE(mip));
+    cannoli_regs_by_devices();
+    ADD("hgeip", hgeip);
+    if (!hypervisor) {
+        cannoli_regs[cannoli_nr_regs - 1].flags = CTR_REG_RAW;
+    }
+    cannoli_regs_by_devices();
+    add_part("vstime_irq", WHOLE(vstime_irq));
+    cannoli_regs_by_devices();
+    add_part("priv_mode", WHOLE(priv));
+    add_part("virt_enabled", WHOLE(virt_enabled));
+    /* The byte with bit 63, STCE */
+    add_part("menvcfg_stce", ENV(menvcfg) + 7 * !HOST_BIG_ENDIAN, 1);
+    add_part("sie_rest", WHOLE(sie));
+    add_part("mvien", WHOLE(mvien));
+    add_part("mvip", WHOLE(mvip));
+    add_part("hstatus_rest", WHOLE(hstatus));
+    ADD("hideleg", hideleg);
+    if (!hypervisor) {
+        cannoli_regs[cannoli_nr_regs - 1].flags = CTR_REG_RAW;
+    }
+    add_part("hvien", WHOLE(hvien));
+    add_part("hvip_rest", WHOLE(hvip));
+    add_part("vsie_rest", WHOLE(vsie));
+}
+
+static void add_counting(void)
+{
+    cannoli_regs_add("mhpmevent%d", 3, RV_MAX_MHPMEVENTS - 3,
+                     ENV(mhpmevent_val[3]), sizeof(target_ulong),
+                     sizeof(target_ulong), CTR_REG_SPECIAL,
+                     CANNOLI_REGS_SYSTEM);
+}
+
+static void add_protection(void)
+{
+    intptr_t stride = sizeof(pmp_entry_t);
+
+    cannoli_regs_add(
+        "pmpaddr%d", 0, MAX_RISCV_PMPS, ENV(pmp_state.pmp[0].addr_reg), stride,
+        sizeof(target_ulong), CTR_REG_SPECIAL, CANNOLI_REGS_SYSTEM);
+    cannoli_regs_add("pmp%dcfg", 0, MAX_RISCV_PMPS,
+                     ENV(pmp_state.pmp[0].cfg_reg), stride, 1, CTR_REG_RAW,
+                     CANNOLI_REGS_SYSTEM);
+}
+
 void cannoli_regs_system(CPUState *cs)
 {
+    CPURISCVState *env = cpu_env(cs);
+    bool hypervisor = has_csr(env, CSR_HSTATUS);
+
     ADD("satp", satp);
     ADD("stvec", stvec);
     ADD("sscratch", sscratch);
@@ -121,8 +233,27 @@ void cannoli_regs_system(CPUState *cs)
     ADD("menvcfg", menvcfg);
 #endif
     /* Without the bit that sums up what is dirty */
-    cannoli_regs_add("mstatus_rest", 0, 1, ENV(mstatus), 0, 8, CTR_REG_RAW,
-                     CANNOLI_REGS_SYSTEM);
+    add_part("mstatus_rest", WHOLE(mstatus));
+    add_part("misa_ext", WHOLE(misa_ext));
+    add_interrupts(hypervisor);
+    for (int i = 0; i < ARRAY_SIZE(csrs); i++) {
+        if (has_csr(env, csrs[i].number)) {
+            cannoli_regs_add(csr_ops[csrs[i].number].name, 0, 1, csrs[i].off, 0,
+                             csrs[i].bytes, CTR_REG_SPECIAL,
+                             CANNOLI_REGS_SYSTEM);
+        }
+    }
+    if (hypervisor) {
+#ifdef TARGET_RISCV64
+        add_part("henvcfg_rest", WHOLE(henvcfg));
+#else
+        add_part("henvcfgh_rest", HIGH(henvcfg));
+#endif
+    }
+    add_counting();
+    if (has_csr(env, CSR_PMPCFG0)) {
+        add_protection();
+    }
 }
 
 #elif defined(TARGET_PPC)

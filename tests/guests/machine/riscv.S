@@ -30,6 +30,7 @@ _start:
     csrr a0, mhartid
     bnez a0, other
     la sp, stack_top
+    call control_registers
     li t0, -1                       /* everything is delegated, all memory is open */
     csrw medeleg, t0
     csrw mideleg, t0
@@ -82,6 +83,48 @@ secondary:
     csrw mie, zero
 1:  wfi
     j 1b
+
+/* Runs guest code in a virtual machine, as its supervisor, up to its ecall. */
+#if __riscv_xlen == 64
+#define MPV_IN mstatus
+#define MPV 39
+#else
+#define MPV_IN 0x310                /* mstatush */
+#define MPV 7
+#endif
+    .global enter_guest
+enter_guest:
+    csrw mscratch, ra
+    la t0, guest_left
+    csrw mtvec, t0
+    la t0, guest_code
+    csrw mepc, t0
+    li t0, 1 << 11
+    csrs mstatus, t0
+    slli t0, t0, 1
+    csrc mstatus, t0
+    li t0, 1 << MPV
+    csrs MPV_IN, t0
+    mret
+    .balign 4
+guest_left:
+    li t0, 1 << MPV
+    csrc MPV_IN, t0
+    csrr ra, mscratch
+    ret
+guest_code:
+    csrr t0, sie
+    li t1, -1
+    csrw sie, t1
+    csrr t0, sie
+    csrsi sip, 2
+    csrr t0, sip
+    csrci sip, 2
+    csrr t0, sip
+    csrw sscratch, t1
+    csrw scause, t0
+    csrwi sie, 0
+    ecall
 
 /* (code, end of its stack): runs the code in user mode until user_done is set. */
     .global enter_user

@@ -103,6 +103,168 @@ uintptr_t on_trap(uintptr_t cause, uintptr_t addr, uintptr_t pc)
     return 0;
 }
 
+/* ---- before all else, with all privileges ---- */
+
+#define PUT(number, value)                                                               \
+    __asm__ volatile("csrw " #number ", %0" ::"r"((uintptr_t)(value)))
+#define SET(number, value)                                                               \
+    __asm__ volatile("csrs " #number ", %0" ::"r"((uintptr_t)(value)))
+#define CLEAR(number, value)                                                             \
+    __asm__ volatile("csrc " #number ", %0" ::"r"((uintptr_t)(value)))
+
+static uintptr_t pending(void)
+{
+    uintptr_t v;
+
+    __asm__ volatile("csrr %0, mip" : "=r"(v));
+    return v;
+}
+
+#define CLINT_SOFTWARE (*(volatile uint32_t *)0x2000000)
+#define CLINT_COMPARE ((volatile uint32_t *)0x2004000) /* low, high */
+#define PLIC(at) (*(volatile uint32_t *)(0xc000000ul + (at)))
+#define UART_IER (*(volatile uint8_t *)0x10000001)
+#define UART_IRQ 10u
+
+static void protection(void)
+{
+    PUT(pmpaddr0, 0x20000000u);
+    PUT(pmpaddr1, 0x20001fffu);
+    PUT(pmpaddr15, -1);
+    PUT(pmpcfg0, 0x00001f08u); /* up to the first address; a power of two */
+    PUT(pmpcfg2, 0x18u);
+#if __riscv_xlen == 64
+    PUT(pmpcfg2, 0x1f00000000000000ul);
+#else
+    PUT(pmpcfg1, 0x0808u);
+    PUT(pmpcfg3, 0x1f000000u);
+    PUT(pmpcfg1, 0);
+#endif
+    PUT(pmpcfg0, 0x80000000u); /* area 3 is off, for good */
+    PUT(pmpaddr3, 5);          /* ignored */
+    PUT(pmpcfg0, 0);
+    PUT(pmpaddr1, 0);
+}
+
+/* By instructions, and by devices: they are pending, and not taken. */
+static void raise_interrupts(void)
+{
+    PUT(mie, -1);
+    PUT(mideleg, 0);
+    SET(mip, 0x22);
+    PUT(mideleg, -1);
+    CLEAR(mip, 2);
+    SET(sip, 2);
+    PUT(mideleg, 2);
+    SET(mip, 0x200);
+    PUT(sie, 0);
+    SET(sie, 2);
+    PUT(mideleg, -1);
+    CLEAR(sip, 2);
+#if __riscv_xlen == 64
+    SET(0x30a, 1ul << 63); /* menvcfg: the supervisor's timer is its own */
+    CLEAR(0x30a, 1ul << 63);
+#else
+    SET(0x31a, 1ul << 31); /* menvcfgh */
+    CLEAR(0x31a, 1ul << 31);
+#endif
+    CLEAR(mip, -1);
+
+    CLINT_SOFTWARE = 1;
+    sum_loop(3);
+    pending();
+    CLINT_SOFTWARE = 0;
+    sum_loop(3);
+    CLINT_COMPARE[1] = 0;
+    CLINT_COMPARE[0] = 0;
+    sum_loop(3);
+    CLINT_COMPARE[0] = 0xffffffffu;
+    CLINT_COMPARE[1] = 0xffffffffu;
+    sum_loop(3);
+    CLINT_COMPARE[0] = *(volatile uint32_t *)0x200bff8 + 100;
+    CLINT_COMPARE[1] = 0;
+    while (!(pending() & 0x80)) {
+        sum_loop(5);
+    }
+    CLINT_COMPARE[1] = 0xffffffffu;
+
+    PLIC(4 * UART_IRQ) = 1;
+    PLIC(0x2000) = 1u << UART_IRQ; /* of the machine's mode */
+    UART_IER = 2;                  /* it can take what is written */
+    sum_loop(3);
+    PLIC(0x200004) = PLIC(0x200004); /* claimed, and completed */
+    UART_IER = 0;
+    sum_loop(3);
+    PLIC(0x200004) = PLIC(0x200004);
+    PLIC(0x2000) = 0;
+    PLIC(0x2080) = 1u << UART_IRQ; /* of the supervisor */
+    UART_IER = 2;
+    sum_loop(3);
+    UART_IER = 0;
+    PLIC(0x201004) = PLIC(0x201004);
+    PLIC(0x2080) = 0;
+    PUT(mie, 0);
+}
+
+void enter_guest(void);
+
+static void hypervisor(void)
+{
+    PUT(0x602, -1);    /* hedeleg */
+    PUT(0x603, 0);     /* hideleg */
+    PUT(0x604, -1);    /* hie */
+    SET(0x645, 0x444); /* hvip */
+    PUT(0x603, -1);
+    PUT(0x204, 0x222);  /* vsie */
+    SET(0x244, 2);      /* vsip */
+    CLEAR(0x645, 0x40); /* hvip */
+    PUT(0x600, -1);     /* hstatus */
+    PUT(0x600, 0);
+    PUT(0x605, 12345); /* htimedelta */
+    PUT(0x605, 0);
+    PUT(0x606, -1); /* hcounteren */
+    PUT(0x607, -1); /* hgeie */
+    PUT(0x60a, -1); /* henvcfg */
+    PUT(0x60a, 0);
+    PUT(0x643, 77); /* htval */
+    PUT(0x34b, 78); /* mtval2 */
+    PUT(0x34a, 79); /* mtinst */
+    PUT(0x200, -1); /* vsstatus, vstvec, vsscratch, vsepc, vscause, vstval */
+    PUT(0x200, 0);
+    PUT(0x205, 4096);
+    PUT(0x240, 1);
+    PUT(0x241, 2);
+    PUT(0x242, 3);
+    PUT(0x243, 4);
+    PUT(0x604, 0);
+    PUT(pmpaddr0, -1);
+    PUT(pmpcfg0, 0x1f);
+    enter_guest();
+    CLEAR(0x645, -1);
+    PUT(0x602, 0);
+    PUT(0x603, 0);
+    PUT(0x606, 0);
+}
+
+/* Of what a processor computes when such registers are read, and of what devices write. */
+void control_registers(void)
+{
+    uintptr_t misa;
+
+    protection();
+    raise_interrupts();
+    PUT(0x320, -1); /* mcountinhibit */
+    PUT(0x323, 1);  /* mhpmevent3 */
+    PUT(0x323, 0);
+    PUT(0x320, 0);
+    PUT(0x7a8, 21); /* mcontext */
+    __asm__ volatile("csrr %0, misa" : "=r"(misa));
+    if (misa >> ('H' - 'A') & 1) {
+        hypervisor();
+    }
+    PUT(mideleg, 0);
+}
+
 /* ---- what is tried ---- */
 
 static uintptr_t table[PAGE / sizeof(uintptr_t)] __attribute__((aligned(4096)));

@@ -20,6 +20,7 @@
 #include "qemu/error-report.h"
 #include "cpu.h"
 #include "exec/translation-block.h"
+#include "system/cannoli/hooks.h"
 #include "regs.h"
 
 CannoliReg *cannoli_regs;
@@ -55,11 +56,16 @@ static unsigned nr_runs;
 static uint16_t *by_off;
 static uint32_t snapshot_bytes;
 
+/* Registers that devices write. */
+static uint16_t by_devices[4];
+static unsigned nr_by_devices;
+
 /* The registers of a thread. */
 struct CannoliRegs {
     uint8_t *state; /* a state; the last recorded, while outside */
     uint8_t *now;
-    uint8_t *snapshot; /* of the runs in `sets' */
+    uint8_t *snapshot;                        /* of the runs in `sets' */
+    uint64_t devices[ARRAY_SIZE(by_devices)]; /* as recorded, little-endian */
     uint16_t *changed;
     uint32_t nr_changed;
     uint8_t sets; /* a helper runs that may write these */
@@ -127,6 +133,16 @@ void cannoli_regs_lazy(uint64_t dynamic, uint64_t dynamic2)
     r->dynamic[0] = dynamic;
     r->dynamic[1] = dynamic2;
     r->set = CANNOLI_REGS_LAZY;
+}
+
+void cannoli_regs_by_devices(void)
+{
+    CannoliReg *r = &cannoli_regs[cannoli_nr_regs - 1];
+
+    g_assert(nr_by_devices < ARRAY_SIZE(by_devices));
+    r->set = CANNOLI_REGS_DEVICES;
+    r->device = nr_by_devices;
+    by_devices[nr_by_devices++] = cannoli_nr_regs - 1;
 }
 
 void cannoli_regs_object(intptr_t off, intptr_t stride, int count,
@@ -298,7 +314,7 @@ static const uint8_t *memory_of(CPUState *cpu, intptr_t off, intptr_t pointer)
     return base + off;
 }
 
-static void read_reg(CPUState *cpu, const CannoliReg *r, uint8_t *to)
+static void read_memory(CPUState *cpu, const CannoliReg *r, uint8_t *to)
 {
     const uint8_t *p = memory_of(cpu, r->off, r->pointer);
 
@@ -320,6 +336,27 @@ static void read_reg(CPUState *cpu, const CannoliReg *r, uint8_t *to)
         stq_le_p(to + 8, ldq_he_p(p + 8));
         break;
     }
+}
+
+/* What devices write has the value that was read when they were compared. */
+static void read_reg(CPUState *cpu, const CannoliReg *r, uint8_t *to)
+{
+    if (r->set == CANNOLI_REGS_DEVICES) {
+        memcpy(to, &cannoli_cpu(cpu)->thread->regs->devices[r->device],
+               r->size);
+    } else {
+        read_memory(cpu, r, to);
+    }
+}
+
+/* Have devices written a register since it was recorded?  Its value is *now. */
+static bool device_wrote(CPUState *cpu, unsigned i, uint64_t *now)
+{
+    uint64_t value[2] = { 0 };
+
+    read_memory(cpu, &cannoli_regs[by_devices[i]], (uint8_t *)value);
+    *now = value[0];
+    return *now != cannoli_cpu(cpu)->thread->regs->devices[i];
 }
 
 void cannoli_regs_put(uint8_t *state, const char *name, uint64_t value)
@@ -359,6 +396,19 @@ static void add_changed(CannoliRegs *g, unsigned reg)
 {
     if (g->nr_changed < cannoli_nr_regs) {
         g->changed[g->nr_changed++] = reg;
+    }
+}
+
+/* What devices have written since it was recorded */
+static void add_by_devices(CPUState *cpu, CannoliRegs *g)
+{
+    uint64_t now;
+
+    for (unsigned i = 0; i < nr_by_devices; i++) {
+        if (device_wrote(cpu, i, &now)) {
+            g->devices[i] = now;
+            add_changed(g, by_devices[i]);
+        }
     }
 }
 
@@ -454,6 +504,8 @@ void cannoli_regs_attach(CPUState *cpu, bool process)
     t->regs->valid = true;
     t->regs->sets = 0;
     t->regs->nr_changed = 0;
+    add_by_devices(cpu, t->regs);
+    t->regs->nr_changed = 0;
     if (process && !cannoli_ctl->discard) {
         emit_table(t);
     }
@@ -489,11 +541,13 @@ static void emit_difference(CPUState *cpu)
     CannoliRegs *g = cannoli_cpu(cpu)->thread->regs;
     uint8_t *now = g->now;
 
+    add_by_devices(cpu, g);
     read_state(cpu, now);
     for (unsigned i = 0; i < cannoli_nr_regs; i++) {
         const CannoliReg *r = &cannoli_regs[i];
 
-        if (memcmp(now + r->state_off, g->state + r->state_off, r->size)) {
+        if (r->set != CANNOLI_REGS_DEVICES &&
+            memcmp(now + r->state_off, g->state + r->state_off, r->size)) {
             add_changed(g, i);
         }
     }
@@ -551,12 +605,33 @@ void cannoli_regs_inside(CPUState *cpu)
 {
     CannoliThread *t = cannoli_cpu(cpu)->thread;
 
-    if (cannoli_regs_on() && t->regs->valid && t->gate.open &&
-        !cannoli_regs_shadow()) {
+    if (!cannoli_regs_on() || !t->gate.open || cannoli_regs_shadow()) {
+        return;
+    }
+    if (t->regs->valid) {
         emit_difference(cpu);
         t->regs->valid = false;
+    } else {
+        add_by_devices(cpu, t->regs);
+        emit_changed(cpu, MEMPIPE_OUTSIDE, NULL);
     }
 }
+
+#ifndef CONFIG_USER_ONLY
+void cannoli_device_wrote(CPUState *cpu)
+{
+    uint64_t now;
+
+    if (cpu != current_cpu || !cannoli_cpu(cpu)->thread || !cannoli_regs_on()) {
+        return;
+    }
+    for (unsigned i = 0; i < nr_by_devices; i++) {
+        if (device_wrote(cpu, i, &now)) {
+            cannoli_stop_chain(cpu);
+        }
+    }
+}
+#endif
 
 /* The last thing that cpu_exec does. */
 void cannoli_cpu_exit(CPUState *cpu)
@@ -657,6 +732,9 @@ static void find_changed(CPUState *cpu, CannoliRegs *g)
                 add_changed(g, by_off[j]);
             }
         }
+    }
+    if (g->sets & CANNOLI_REGS_SYSTEM) {
+        add_by_devices(cpu, g);
     }
     g->sets = 0;
 }

@@ -23,6 +23,7 @@ enum {
     CANNOLI_REGS_OTHER = 16,
     CANNOLI_REGS_LAZY = 32, /* known to the translator */
     CANNOLI_REGS_SYSTEM = 64,
+    CANNOLI_REGS_DEVICES = 128, /* compared where those of SYSTEM are */
     CANNOLI_REGS_ALL = 31 | CANNOLI_REGS_SYSTEM,
 };
 
@@ -39,6 +40,7 @@ typedef struct CannoliReg {
     uint8_t size;       /* 1, 2, 4, 8 or 16 */
     uint8_t flags;      /* CTR_REG_* */
     uint8_t set;        /* CANNOLI_REGS_* */
+    uint8_t device;     /* with CANNOLI_REGS_DEVICES: index of its value */
     /*
      * The translator knows its value when an instruction begins; it is the
      * second argument of insn_start, unless that is one of `dynamic'.  Memory
@@ -84,6 +86,12 @@ void cannoli_regs_add(const char *name, int first, int count, intptr_t off,
                       uint8_t set);
 /* The register that was added last is known to the translator. */
 void cannoli_regs_lazy(uint64_t dynamic, uint64_t dynamic2);
+/*
+ * The register that was added last, of 8 bytes at most, is also written by
+ * devices, on any thread.  The recording has that before the next block that
+ * the main loop runs, or with the instruction of a helper that may read it.
+ */
+void cannoli_regs_by_devices(void);
 /*
  * A helper that gets a pointer to one of `count' objects may write all of its
  * `bytes'; with `vector', only as many as a vector has then.
