@@ -2,7 +2,8 @@
 /*
  * Changes memory of each kind between the calls of moment(), where a debugger stops: data,
  * cleared data, constants, the heap, mapped pages, the stack; by stores of all sizes, by
- * functions of the C library, by the system.
+ * functions of the C library, by the system.  Between them it works for so long that there
+ * are key frames.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +15,7 @@ char initial[64] = "what the file has";
 const char constant[] = "nothing writes this";
 char cleared[5000];
 char *heap, *pages, *stack;
+volatile unsigned worked[8 * 1024];
 
 __attribute__((noinline)) int moment(int n)
 {
@@ -32,6 +34,20 @@ static int deep(int n, int depth)
     }
     stack = local;
     return moment(n) + local[0];
+}
+
+/* Writes to the same pages in every chunk, though not to all of them. */
+static void work(unsigned n)
+{
+    volatile unsigned local[1024];
+
+    for (unsigned i = 0; i < 120000; i++) {
+        worked[i * 7 % 5000] += i ^ n;
+        if (i % 16 == 0) {
+            local[(i / 16 + n) % 1000] = i;
+        }
+    }
+    worked[8191 - n] = local[n];
 }
 
 static void change(int n, const int *pipe_ends)
@@ -70,6 +86,7 @@ int main(void)
         return 1;
     }
     for (int n = 0; n < 40; n++) {
+        work((unsigned)n);
         change(n, high);
         sum += deep(n, n % 5);
     }

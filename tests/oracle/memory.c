@@ -9,6 +9,7 @@
  * every byte that a system call wrote.  At each load, and wherever a system call
  * reads, memory must hold the bytes that the trace shows; so the next reader, a
  * helper of QEMU or translated code, reveals a store that is not in the trace.
+ * So must key frames.
  * At the end of its run the guest writes its own memory to a
  * descriptor (guest.h): these bytes, which are in FILE, must equal the trace's,
  * too.
@@ -46,6 +47,7 @@ struct check {
     uint64_t dump_fd;
     int64_t forget;
     bool dropped; /* the begin was dropped, and nothing after it was seen yet */
+    uint64_t keyframes, key_known;
     uint64_t loads, stores, reads, writes, dumped, adopted, differences, no_data;
     uint64_t ordinal, pc;
 };
@@ -281,8 +283,24 @@ static void fault_at(struct check *c, const struct ctr_signal *s)
     }
 }
 
+static void check_keyframe(struct check *c, const struct ctr_keyframe *k)
+{
+    c->keyframes++;
+    for (uint32_t i = 0; i < k->n; i++) {
+        uint8_t *known, *p = shadow_byte(&c->shadow, k->addr + i, &known);
+
+        if (p && *known) {
+            c->key_known++;
+            if (*p != k->data[i]) {
+                difference(c, "a key frame (as `trace')", k->addr + i, p, &k->data[i], 1);
+            }
+        }
+    }
+}
+
 static void os_event(struct check *c, const struct ctr_os_event *e)
 {
+    struct ctr_keyframe key;
     struct ctr_usermem u;
     struct ctr_syscall s;
     struct ctr_signal signal;
@@ -302,6 +320,8 @@ static void os_event(struct check *c, const struct ctr_os_event *e)
             c->reads++;
             check_read(c, "a system call's read", u.addr, u.data, u.n);
         }
+    } else if (ctr_parse_keyframe(e, &key) == 0) {
+        check_keyframe(c, &key);
     } else if (ctr_parse_signal(e, &signal) == 0) {
         fault_at(c, &signal);
     } else if (ctr_parse_map(e, &m) == 0) {
@@ -333,6 +353,7 @@ static int follow(struct check *c, struct ctr_diag *diag)
         printf("no process\n");
         return 1;
     }
+    filter.kinds = CTR_KIND_ALL | CTR_KIND_KEYFRAME;
     filter.npid = 1;
     filter.pids = &process->pid;
     r = ctr_cursor_open(&cursor, c->trace, &filter, diag);
@@ -417,12 +438,12 @@ int main(int argc, char **argv)
     }
     printf("%s: %" PRIu64 " loads, %" PRIu64 " stores, %" PRIu64 " reads and %" PRIu64
            " writes by system calls, %" PRIu64 " bytes dumped, %" PRIu64
-           " taken as they were, %" PRIu64 " accesses without data, %" PRIu64
-           " differences\n",
+           " taken as they were, %" PRIu64 " key frames with %" PRIu64
+           " known bytes, %" PRIu64 " accesses without data, %" PRIu64 " differences\n",
            r || c.differences || c.no_data || !c.loads || !c.stores ? "different"
                                                                     : "equal",
-           c.loads, c.stores, c.reads, c.writes, c.dumped, c.adopted, c.no_data,
-           c.differences);
+           c.loads, c.stores, c.reads, c.writes, c.dumped, c.adopted, c.keyframes,
+           c.key_known, c.no_data, c.differences);
     ctr_close(c.trace);
     return r || c.differences || c.no_data || !c.loads || !c.stores;
 }

@@ -3,10 +3,11 @@
 
 moments    a program stops in QEMU's gdbstub at some calls of a function, and its data, heap,
            mapped pages and stack are read there.  tracedump --state --memory must have the
-           same bytes, or not know them
+           same bytes, or not know them; so must the key frames, of which there are some
 """
 import json
 import os
+import re
 import subprocess
 
 import common
@@ -16,7 +17,7 @@ from gdbstep import stopped
 
 CALLS = 40
 SHOWN = range(1, CALLS + 1, 6)
-DATA = {"initial": 64, "constant": 20, "cleared": 5000}  # name, bytes
+DATA = {"initial": 64, "constant": 20, "cleared": 5000, "worked": 32768}  # name, bytes
 POINTERS = {"heap": (0, 64), "pages": (0, 256), "stack": (-64, 400)}  # name, from, bytes
 LEAST = 0.85  # of the bytes are known: of the stack and of new heap, some were never written
 
@@ -72,6 +73,17 @@ def recorded(tools, trace, call, parts):
     return known
 
 
+def keyframes(tools, trace):
+    """Each has the bytes that the accesses before it left there."""
+    done = subprocess.run([tools.memory, trace], capture_output=True, text=True)
+    if done.returncode:
+        raise Failure(done.stdout.strip())
+    found = re.search(r"(\d+) key frames with (\d+) known bytes", done.stdout)
+    if not found or not int(found[1]) or not int(found[2]):
+        raise Failure("no key frames: " + done.stdout.strip())
+    return found[0]
+
+
 def run(tools, target, name, guest, folder, path):
     guest, environment = common.equal_runs(tools, guest)
     trace = os.path.join(tools.work, "moments-%s-%s.ctr" % (target, name))
@@ -96,5 +108,7 @@ def run(tools, target, name, guest, folder, path):
             total += len(data)
     if known < LEAST * total:
         raise Failure("%d of %d bytes are known" % (known, total))
+    frames = keyframes(tools, trace)
     common.drop_file(trace)
-    return "%d of %d bytes at %d moments are known, and right" % (known, total, len(SHOWN))
+    return "%d of %d bytes at %d moments are known, and right; %s" % (
+        known, total, len(SHOWN), frames)

@@ -11,11 +11,18 @@
 #include "cannoli/events.h"
 #include "query/threads.h"
 #include "state/memory_initial.h"
+#include "state/memory_key.h"
 #include "state/memory_near.h"
+#include "state/memory_since.h"
 
-#define LINE_BYTES 1024u
+#define LINE_BYTES 4096u
 #define FIRST_LINES 16u
 #define MAX_LINES 4096u /* then all are forgotten */
+/* So many bytes are first searched at so many places. */
+#define FEW_BYTES 64u
+#define FEW_PLACES 2u
+/* Bytes that are read together, if many are. */
+#define TOGETHER (64u << 10)
 
 enum byte_state {
     BYTE_OPEN,  /* not decided yet */
@@ -48,6 +55,7 @@ struct memory_view {
     uint32_t cap, n;    /* a power of two */
     bool alone;         /* no other thread of the process can have changed its memory */
     struct memory_near near;
+    struct memory_key keys;
 };
 
 /* Where a kernel's part of each address space begins: as Linux divides it by default. */
@@ -229,7 +237,10 @@ struct lookup {
     unsigned begin, end; /* those bytes */
     bool text;           /* no more than up to the first NUL */
     struct position pos;
-    unsigned flags; /* CTR_SEARCH_BACK or 0 */
+    uint64_t floor;  /* ordinal of that thread: no further back */
+    unsigned flags;  /* CTR_SEARCH_BACK or 0 */
+    uint32_t access; /* CTR_KIND_LOAD, _STORE: what is searched */
+    bool all;        /* loads, too, in any process */
     struct ctr_diag *diag;
 };
 
@@ -412,16 +423,18 @@ static void give_up(struct lookup *l)
     }
 }
 
-/* Searches in one direction until all bytes are decided, or nothing more is found. */
-static int search_line(struct lookup *l)
+/* Searches in one direction until all bytes are decided, or nothing more is found; at most
+ * so many places. */
+static int search_places(struct lookup *l, uint64_t most)
 {
     struct ctr_range open[LINE_BYTES];
     struct ctr_found found;
     int ret;
 
-    for (;;) {
+    while (most--) {
         struct ctr_filter filter = {
-            .kinds = CTR_KIND_LOAD | CTR_KIND_STORE | CTR_KIND_SYS,
+            .kinds = l->access | CTR_KIND_SYS,
+            .from = l->floor,
             .processes = &l->pos.process,
             .nprocess = 1,
             .addrs = open,
@@ -453,6 +466,135 @@ static int search_line(struct lookup *l)
             return ret;
         }
     }
+    return 0;
+}
+
+static int search_line(struct lookup *l)
+{
+    return search_places(l, UINT64_MAX);
+}
+
+/* Bytes that were stored without a value become open again. */
+static bool reopen(struct lookup *l)
+{
+    bool any = false;
+
+    for (unsigned i = l->begin; i < l->end; i++) {
+        if (l->line->state[i] == BYTE_LATER) {
+            l->line->state[i] = BYTE_OPEN;
+            any = true;
+        }
+    }
+    return any;
+}
+
+/* Open bytes become what was written since then. */
+static void apply_since(struct lookup *l, const struct memory_since *s)
+{
+    for (unsigned i = l->begin; i < l->end; i++) {
+        const uint64_t k = l->line->addr + i - s->addr;
+
+        if (is_open(l, i) && k < s->size && s->written[k]) {
+            l->line->value[i] = s->value[k];
+            l->line->state[i] = s->written[k] == 1 ? BYTE_KNOWN : BYTE_LATER;
+        }
+    }
+}
+
+/* The open bytes, from the page's key frame on: it shows all of them. */
+static int read_since(struct lookup *l, const struct ctr_key_page *key)
+{
+    struct memory_since since = {.thread = l->pos.thread,
+                                 .from = key->ordinal,
+                                 .to = l->pos.ordinal,
+                                 .system = !(l->pos.point & CTR_SEARCH_SYSTEM),
+                                 .addr = l->line->addr + l->begin,
+                                 .size = l->end - l->begin};
+    struct ctr_range open[LINE_BYTES];
+    int ret;
+
+    if (!open_ranges(l, open)) {
+        return 0;
+    }
+    if (since.to < since.from) { /* what was searched reaches beyond the key frame */
+        since.to = since.from;
+        since.system = true;
+    }
+    ret = memory_since_read(&since, l->m->tr, l->m->jobs, l->diag);
+    if (!ret) {
+        apply_since(l, &since);
+    }
+    memory_since_free(&since);
+    return ret;
+}
+
+/* What was stored without a value: a load after that may show it. */
+static int search_lost(struct lookup *l)
+{
+    return reopen(l) ? search_line(l) : 0;
+}
+
+/* The key frame of the page of the first byte, before the position: 1 and *key, 0, or an
+ * error. */
+static int find_key(struct lookup *l, const struct ctr_key_page **key)
+{
+    const uint64_t addr = l->line->addr + l->begin;
+    const int ret = memory_key_find(&l->m->keys, l->m->tr, l->pos.thread, l->pos.ordinal,
+                                    addr, key, l->diag);
+
+    return ret != 1
+               ? ret
+               : memory_initial_reaches(l->m->initial, l->pos.process, addr,
+                                        l->pos.thread, (*key)->ordinal, l->m->at.time_ns);
+}
+
+/*
+ * The same backward in a process whose memory nothing else changes: what was stored since
+ * its page's last key frame, or ever, and then that.  So it does not matter for how long
+ * the page was only read.  What was stored without a value, a load may show.
+ */
+static int search_stores(struct lookup *l)
+{
+    const struct position here = l->pos;
+    const struct ctr_key_page *key = NULL;
+    int ret = find_key(l, &key);
+
+    if (ret < 0) {
+        return ret;
+    }
+    key = ret ? key : NULL;
+    l->floor = key ? key->ordinal : 0;
+    l->access = CTR_KIND_STORE;
+    /* Few bytes are mostly found soon. */
+    ret = !key                             ? search_line(l)
+          : l->end - l->begin <= FEW_BYTES ? search_places(l, FEW_PLACES)
+                                           : 0;
+    if (!ret && key) {
+        ret = read_since(l, key);
+    }
+    l->access = CTR_KIND_LOAD | CTR_KIND_STORE;
+    if (!ret) {
+        l->pos = here;
+        ret = search_lost(l);
+    }
+    l->floor = 0;
+    return ret;
+}
+
+/* Whether only the process itself and the system for it, as recorded, change the line. */
+static bool is_own(const struct lookup *l, uint32_t process)
+{
+    const struct memory_view *m = l->m;
+
+    return !m->machine && threads_single(m->tr, process) &&
+           memory_initial_private(m->initial, process, m->at.time_ns, l->line->addr,
+                                  LINE_BYTES);
+}
+
+/* Searches backward in a process. */
+static int search_process(struct lookup *l)
+{
+    return !l->all && is_own(l, l->pos.process) ? search_stores(l) : search_line(l);
 }
 
 /* Continues in the process that this one was forked from. */
@@ -473,7 +615,7 @@ static int search_parents(struct lookup *l)
         }
         parent = ctr_trace_thread(l->m->tr, fork.thread)->process;
         l->pos = (struct position){fork.thread, parent, fork.ordinal, point_of(&fork)};
-        ret = search_line(l);
+        ret = search_process(l);
     }
     return ret;
 }
@@ -552,19 +694,29 @@ static void read_constant(struct lookup *l)
     }
 }
 
-/* Decides the bytes; sets the position of the search. */
+static struct position place_of(const struct memory_view *m)
+{
+    return (struct position){m->at.thread, m->process, m->at.ordinal, point_of(&m->at)};
+}
+
+/* Decides the bytes, from the position at the moment on. */
 static int decide(struct lookup *l)
 {
     const struct memory_view *m = l->m;
-    struct position here = {m->at.thread, m->process, m->at.ordinal, point_of(&m->at)};
+    const struct position here = l->pos;
     int ret;
 
     read_constant(l);
-    l->pos = here;
-    l->flags = CTR_SEARCH_BACK;
     ret = m->machine && !m->placed ? find_space(l->m, l->diag) : 0;
-    ret = ret ? ret : search_line(l);
+    ret = ret ? ret : search_process(l);
     ret = ret ? ret : search_parents(l);
+    if (!ret && is_own(l, m->process)) {
+        read_initial(l); /* as nothing was stored; that a load agrees need not be seen */
+        l->pos = here;
+        l->all = true;
+        ret = search_process(l);
+        ret = ret ? ret : search_parents(l);
+    }
     if (!ret && m->at.ordinal > ctr_trace_thread(m->tr, m->at.thread)->first) {
         /* What comes after the instruction before is what comes from the moment on. */
         l->pos = here;
@@ -629,31 +781,101 @@ static struct line *line_of(struct memory_view *m, uint64_t addr)
     return at;
 }
 
+/* The part of n bytes at addr that is in its line; NULL line: no memory. */
+static struct lookup lookup_of(struct memory_view *m, uint64_t addr, size_t n,
+                               struct ctr_diag *diag)
+{
+    const unsigned begin = (unsigned)(addr % LINE_BYTES);
+    const size_t room = LINE_BYTES - begin;
+
+    return (struct lookup){.m = m,
+                           .line = line_of(m, addr - begin),
+                           .begin = begin,
+                           .end = begin + (unsigned)(n < room ? n : room),
+                           .flags = CTR_SEARCH_BACK,
+                           .access = CTR_KIND_LOAD | CTR_KIND_STORE,
+                           .pos = place_of(m),
+                           .diag = diag};
+}
+
+/* The last key frame of a line that has open bytes: widens the range, from.  */
+static int add_line(struct lookup *l, struct memory_since *s)
+{
+    struct ctr_range open[LINE_BYTES];
+    const struct ctr_key_page *key;
+    int ret;
+
+    read_constant(l);
+    if (!open_ranges(l, open) || !is_own(l, l->m->process)) {
+        return 0;
+    }
+    ret = find_key(l, &key);
+    if (ret == 1) {
+        s->from = key->ordinal < s->from ? key->ordinal : s->from;
+        s->addr = s->size ? s->addr : l->line->addr;
+        s->size = (uint32_t)(l->line->addr + LINE_BYTES - s->addr);
+    }
+    return ret < 0 ? ret : 0;
+}
+
+/* Reads several lines at once, so that what they have in common is decoded once. */
+static int read_together(struct memory_view *m, uint64_t addr, size_t n,
+                         struct ctr_diag *diag)
+{
+    struct memory_since s = {.thread = m->at.thread,
+                             .from = UINT64_MAX,
+                             .to = m->at.ordinal,
+                             .system = !m->at.before_system};
+    struct lookup l;
+    int ret = 0;
+
+    for (size_t done = 0; !ret && done < n; done += l.end - l.begin) {
+        l = lookup_of(m, addr + done, n - done, diag);
+        ret = l.line ? add_line(&l, &s) : -CTR_E_NOMEM;
+    }
+    if (!ret && s.size > LINE_BYTES) {
+        ret = memory_since_read(&s, m->tr, m->jobs, diag);
+        for (size_t done = 0; !ret && done < n; done += l.end - l.begin) {
+            const struct ctr_key_page *key;
+
+            l = lookup_of(m, addr + done, n - done, diag);
+            ret = l.line ? find_key(&l, &key) : -CTR_E_NOMEM;
+            if (ret == 1) {
+                apply_since(&l, &s);
+                ret = 0;
+            }
+        }
+    }
+    memory_since_free(&s);
+    return ret;
+}
+
 int memory_read(struct memory_view *m, uint64_t addr, uint8_t *out, uint8_t *known,
                 size_t n, bool text, struct ctr_diag *diag)
 {
     bool ended = false;
 
     for (size_t done = 0; done < n;) {
-        unsigned begin = (unsigned)((addr + done) % LINE_BYTES);
-        size_t room = LINE_BYTES - begin, part = n - done < room ? n - done : room;
-        struct line *line = line_of(m, addr + done - begin);
-        struct lookup l = {.m = m,
-                           .line = line,
-                           .begin = begin,
-                           .end = begin + (unsigned)part,
-                           .text = text,
-                           .diag = diag};
-        int ret = !line ? -CTR_E_NOMEM : ended ? 0 : decide(&l);
+        struct lookup l = lookup_of(m, addr + done, n - done, diag);
+        const size_t part = l.end - l.begin;
+        int ret = !l.line ? -CTR_E_NOMEM : 0;
 
+        l.text = text;
+        if (!ret && !text && done % TOGETHER == 0 && n - done > LINE_BYTES) {
+            ret = read_together(m, addr + done, n - done < TOGETHER ? n - done : TOGETHER,
+                                diag);
+            l.line = line_of(m, l.line->addr);
+        }
+        ret = ret || ended ? ret : decide(&l);
         if (ret) {
             return ret;
         }
         for (size_t i = 0; i < part; i++) {
-            bool is = !ended && line->state[begin + i] == BYTE_KNOWN;
+            const unsigned k = l.begin + (unsigned)i;
+            const bool is = !ended && l.line->state[k] == BYTE_KNOWN;
 
             known[done + i] = is;
-            out[done + i] = is ? line->value[begin + i] : 0;
+            out[done + i] = is ? l.line->value[k] : 0;
             ended |= text && !out[done + i];
         }
         done += part;

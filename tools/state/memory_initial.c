@@ -162,6 +162,23 @@ bool memory_initial_reaches_chunk(struct memory_initial *m, uint32_t process,
     return is_from_start(m, process, begin) || chunk->start_ns >= begin;
 }
 
+bool memory_initial_private(struct memory_initial *m, uint32_t process, uint64_t time_ns,
+                            uint64_t addr, uint64_t size)
+{
+    if (!m->maps || !read_process(m, process)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < m->n; i++) {
+        const struct ctr_mapping *c = &m->v[i];
+
+        if (c->shared && c->start < addr + size && addr < c->end &&
+            c->from_ns <= time_ns && time_ns < c->to_ns) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* ---------------------------------------------------------------------- forks */
 
 int memory_initial_fork(struct memory_initial *m, uint32_t process, struct moment *out,

@@ -31,6 +31,10 @@ bool memory_initial_reaches_chunk(struct memory_initial *m, uint32_t process,
                                   uint64_t addr, const struct ctr_chunk *chunk,
                                   uint64_t time_ns);
 
+/* Whether all of a range is, at a time, memory that no other process writes. */
+bool memory_initial_private(struct memory_initial *m, uint32_t process, uint64_t time_ns,
+                            uint64_t addr, uint64_t size);
+
 /* The moment of the fork that made a process: 1 and *out; 0: it was not made so, or by none
  * that is recorded; or an error. */
 int memory_initial_fork(struct memory_initial *m, uint32_t process, struct moment *out,
