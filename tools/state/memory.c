@@ -222,7 +222,8 @@ void memory_close(struct memory_view *m)
 struct position {
     uint32_t thread, process;
     uint64_t ordinal;
-    unsigned point; /* CTR_SEARCH_POINT, _SYSTEM, or 0 */
+    unsigned point;         /* CTR_SEARCH_POINT, _SYSTEM, _FOUND, or 0 */
+    struct ctr_found found; /* with _FOUND */
 };
 
 static unsigned point_of(const struct moment *at)
@@ -323,14 +324,24 @@ static void apply(struct lookup *l, const struct report *r, uint8_t *fresh)
     }
 }
 
-static void apply_event(struct lookup *l, const struct ctr_event *ev, uint8_t *fresh)
+/* Of what the system did before an instruction, only what is on one side of a call has the
+ * time of what was found, where threads are merged by time. */
+static bool is_of(const struct ctr_found *found, const struct ctr_usermem *u)
+{
+    return !found->time_ns ||
+           (found->kind == CTR_KIND_STORE) == ((u->flags & CTR_USERMEM_WRITE) != 0);
+}
+
+static void apply_event(struct lookup *l, const struct ctr_found *found,
+                        const struct ctr_event *ev, uint8_t *fresh)
 {
     struct ctr_usermem u;
 
     if (ev->kind == CTR_CURSOR_MEM) {
         const struct ctr_mem *m = &ev->mem;
         apply(l, &(struct report){m->addr, m->size, m->size, m->data, m->store}, fresh);
-    } else if (ev->kind == CTR_CURSOR_OS && !ctr_parse_usermem(&ev->os, &u)) {
+    } else if (ev->kind == CTR_CURSOR_OS && !ctr_parse_usermem(&ev->os, &u) &&
+               (!found->system || is_of(found, &u))) {
         apply(l,
               &(struct report){u.addr, u.size, u.n, u.data,
                                (u.flags & CTR_USERMEM_WRITE) != 0},
@@ -398,17 +409,12 @@ static int read_found(struct lookup *l, const struct ctr_found *found)
         return ret;
     }
     while ((ret = ctr_cursor_next(c, &ev, l->diag)) == 1) {
-        apply_event(l, &ev, fresh);
+        apply_event(l, found, &ev, fresh);
     }
     ctr_cursor_close(c);
-    l->pos.thread = found->thread->index;
-    if (l->flags & CTR_SEARCH_BACK) {
-        l->pos.ordinal = filter.from;
-        l->pos.point = found->system ? CTR_SEARCH_SYSTEM : 0;
-    } else {
-        l->pos.ordinal = filter.to - 1;
-        l->pos.point = found->system ? CTR_SEARCH_POINT : 0;
-    }
+    l->pos.found = *found;
+    l->pos.found.ordinal = l->flags & CTR_SEARCH_BACK ? filter.from : filter.to - 1;
+    l->pos.point = CTR_SEARCH_FOUND;
     return ret;
 }
 
@@ -446,6 +452,7 @@ static int search_places(struct lookup *l, uint64_t most)
         if (!filter.naddr) {
             return 0;
         }
+        found = l->pos.found;
         ret = ctr_search(l->m->tr, &filter, l->pos.thread, l->pos.ordinal,
                          l->flags | l->pos.point, l->m->jobs, &found, l->diag);
         if (ret == -CTR_E_LIMIT) {

@@ -187,6 +187,7 @@ int position_go(struct session *s, uint32_t thread, uint64_t ordinal)
         s->process = t->process;
         s->chosen = s->stepping = thread;
         s->memory_there = false;
+        s->passed.kind = 0;
     }
     return ret;
 }

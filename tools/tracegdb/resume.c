@@ -18,8 +18,10 @@
 struct candidate {
     bool found;
     uint32_t thread;
-    uint64_t ordinal;     /* the position */
-    uint64_t when, chunk; /* in recorded order: by these, within a thread by `ordinal' */
+    uint64_t ordinal; /* the position */
+    uint64_t when;    /* its time in the order of threads, as of ctr_search */
+    bool passed;      /* it is after `event', or before it: that of an access */
+    struct ctr_found event;
     struct stop stop;
 };
 
@@ -42,36 +44,21 @@ static bool is_nearer(bool back, const struct candidate *a, const struct candida
     if (a->when != b->when) {
         return back ? a->when > b->when : a->when < b->when;
     }
-    return back ? a->chunk > b->chunk : a->chunk < b->chunk;
+    return back ? a->thread > b->thread : a->thread < b->thread;
 }
 
-/* When a place comes in recorded order: where threads ran one at a time, by its time, else
- * by its chunk. */
-static int find_when(struct session *s, struct candidate *c)
+/* When an instruction is; of a process with one thread it does not matter. */
+static int find_when(struct session *s, uint32_t thread, uint64_t ordinal, uint64_t *when)
 {
-    struct ctr_chunk chunk;
     uint64_t pc;
     int ret;
 
-    if (s->info.events & CTR_HAS_ORDER) {
-        ret = ctr_state_at(s->tr, c->thread, c->ordinal, NULL, &pc, &c->when, &s->diag);
-        return ret == -CTR_E_INVAL ? 0 : ret;
+    *when = 0;
+    if (threads_single(s->tr, s->process)) {
+        return 0;
     }
-    ret = ctr_trace_find(s->tr, c->thread, c->ordinal, &chunk, &s->diag);
-    c->when = chunk.start_ns;
-    c->chunk = chunk.index;
-    return ret;
-}
-
-static int keep_nearer(struct session *s, bool back, struct candidate *c,
-                       struct candidate *best)
-{
-    int ret = c->found ? find_when(s, c) : 0;
-
-    if (!ret && is_nearer(back, c, best)) {
-        *best = *c;
-    }
-    return ret;
+    ret = ctr_state_at(s->tr, thread, ordinal, NULL, &pc, when, &s->diag);
+    return ret == -CTR_E_INVAL ? 0 : ret;
 }
 
 /* -------------------------------------------------------------------- searching */
@@ -97,31 +84,41 @@ static int ranges_of(const struct session *s, const char *types, struct ctr_rang
     return *out ? n : -1;
 }
 
-/* Of a process with one thread, nothing beyond the nearest place so far is of interest. */
-static void limit(const struct session *s, bool back, const struct candidate *best,
-                  struct ctr_filter *f)
+/* What to search for: points of some types, in all threads of the process or in that of the
+ * position. */
+struct query {
+    bool back, own;
+    const char *types;
+    uint32_t kinds;
+    const struct candidate *best; /* the nearest place so far */
+};
+
+/* In one thread, nothing beyond the nearest place so far is of interest. */
+static void limit(const struct session *s, const struct query *q, struct ctr_filter *f)
 {
-    if (!best->found || !threads_single(s->tr, s->process)) {
+    if (!q->best->found || !(q->own || threads_single(s->tr, s->process))) {
         return;
     }
-    if (back) {
-        f->from = best->ordinal;
+    if (q->back) {
+        f->from = q->best->ordinal;
     } else {
-        f->to = best->ordinal + 1;
+        f->to = q->best->ordinal + 1;
     }
 }
 
-/* Searches from a place what some types of points wait for: 1 and *out, 0 or an error. */
-static int search(struct session *s, bool back, const struct moment *from, unsigned flags,
-                  const char *types, uint32_t kinds, const struct candidate *best,
+/* Searches from the position, or, with CTR_SEARCH_FOUND, from *out: 1 and *out, 0 or an
+ * error. */
+static int search(struct session *s, const struct query *q, unsigned flags,
                   struct ctr_found *out)
 {
     struct ctr_range *v;
-    const int n = ranges_of(s, types, &v);
-    const bool exec = kinds == CTR_KIND_EXEC;
-    struct ctr_filter f = {.kinds = kinds,
+    const int n = ranges_of(s, q->types, &v);
+    const bool exec = q->kinds == CTR_KIND_EXEC;
+    struct ctr_filter f = {.kinds = q->kinds,
                            .processes = &s->process,
                            .nprocess = 1,
+                           .threads = &s->at.thread,
+                           .nthread = q->own,
                            .pcs = exec ? v : NULL,
                            .npc = exec && n > 0 ? (uint32_t)n : 0,
                            .addrs = exec ? NULL : v,
@@ -129,26 +126,59 @@ static int search(struct session *s, bool back, const struct moment *from, unsig
     int ret = 0;
 
     if (n > 0) {
-        limit(s, back, best, &f);
-        ret = ctr_search(s->tr, &f, from->thread, from->ordinal,
-                         flags | (back ? CTR_SEARCH_BACK : 0), s->jobs, out, &s->diag);
+        limit(s, q, &f);
+        ret = ctr_search(s->tr, &f, s->at.thread, s->at.ordinal,
+                         flags | (q->back ? CTR_SEARCH_BACK : 0), s->jobs, out, &s->diag);
     }
     free(v);
     return n < 0 ? -CTR_E_NOMEM : ret;
 }
 
+/*
+ * Where the search for stops begins.  The position alone does not say which of what other
+ * threads did between two instructions of its thread was passed, but what it stopped for
+ * does.
+ */
+static unsigned begin_search(const struct session *s, const struct query *q,
+                             unsigned flags, struct ctr_found *out)
+{
+    if (!s->passed.kind || s->passed_back != q->back || q->own) {
+        return flags;
+    }
+    *out = s->passed;
+    return CTR_SEARCH_FOUND;
+}
+
+/* Whether a place of the position's thread is not farther than that. */
+static bool is_here(const struct session *s, bool back, const struct candidate *c)
+{
+    return c->thread == s->at.thread &&
+           (back ? c->ordinal >= s->at.ordinal : c->ordinal <= s->at.ordinal);
+}
+
 static int find_break(struct session *s, bool back, struct candidate *best)
 {
-    struct ctr_found found;
+    const struct query q = {
+        .back = back, .types = "01", .kinds = CTR_KIND_EXEC, .best = best};
     struct candidate c = {.stop.why = STOP_BREAK};
-    int ret = search(s, back, &s->at, 0, "01", CTR_KIND_EXEC, best, &found);
+    struct ctr_found found;
+    unsigned flags = begin_search(s, &q, 0, &found);
+    int ret;
 
-    if (ret == 1) {
-        c.found = true;
+    while ((ret = search(s, &q, flags, &found)) == 1) {
         c.thread = found.thread->index;
         c.ordinal = found.ordinal;
+        c.when = found.time_ns;
+        c.found = !is_here(s, back, &c);
+        if (c.found) {
+            break;
+        }
+        flags = CTR_SEARCH_FOUND;
     }
-    return ret < 0 ? ret : keep_nearer(s, back, &c, best);
+    if (ret == 1 && is_nearer(back, &c, best)) {
+        *best = c;
+    }
+    return ret < 0 ? ret : 0;
 }
 
 /* The point that an access concerns: its own address there. */
@@ -181,36 +211,41 @@ static bool watch_position(const struct ctr_found *found, bool back, uint64_t *o
     return *ordinal < thread_end(t);
 }
 
-static int find_watch(struct session *s, bool back, const char *types, uint32_t kind,
-                      struct candidate *best)
+static int find_watch(struct session *s, bool back, bool own, const char *types,
+                      uint32_t kind, struct candidate *best)
 {
-    struct candidate c = {.stop.why = STOP_WATCH};
-    struct moment from = s->at;
-    unsigned flags = back ? 0 : CTR_SEARCH_POINT;
-    struct ctr_found found;
+    const struct query q = {.back = back,
+                            .own = own,
+                            .types = types,
+                            .kinds = kind | CTR_KIND_SYS,
+                            .best = best};
+    struct candidate c = {.stop.why = STOP_WATCH, .passed = true};
+    unsigned flags = begin_search(s, &q, back ? 0 : CTR_SEARCH_POINT, &c.event);
     int ret;
 
-    while ((ret = search(s, back, &from, flags, types, kind | CTR_KIND_SYS, best,
-                         &found)) == 1) {
-        c.thread = found.thread->index;
-        c.found = watch_position(&found, back, &c.ordinal);
+    while ((ret = search(s, &q, flags, &c.event)) == 1) {
+        c.thread = c.event.thread->index;
+        c.when = c.event.time_ns;
+        c.found = watch_position(&c.event, back, &c.ordinal) && !is_here(s, back, &c);
         if (c.found) {
-            name_watch(s, types, &found, &c.stop);
+            name_watch(s, types, &c.event, &c.stop);
             break;
         }
         /* Beyond the end of its thread: what other threads did from there on. */
-        from = (struct moment){.thread = c.thread, .ordinal = c.ordinal + back};
-        flags = back ? CTR_SEARCH_SYSTEM : CTR_SEARCH_POINT;
+        flags = CTR_SEARCH_FOUND;
     }
-    return ret < 0 ? ret : keep_nearer(s, back, &c, best);
+    if (ret == 1 && is_nearer(back, &c, best)) {
+        *best = c;
+    }
+    return ret < 0 ? ret : 0;
 }
 
 static int find_points(struct session *s, bool back, struct candidate *best)
 {
     /* At one place a watchpoint counts: gdb sees by the pc that it is a breakpoint, too. */
-    int ret = find_watch(s, back, "24", CTR_KIND_STORE, best);
+    int ret = find_watch(s, back, false, "24", CTR_KIND_STORE, best);
 
-    ret = ret ? ret : find_watch(s, back, "34", CTR_KIND_LOAD, best);
+    ret = ret ? ret : find_watch(s, back, false, "34", CTR_KIND_LOAD, best);
     return ret ? ret : find_break(s, back, best);
 }
 
@@ -220,19 +255,27 @@ static int find_signal(struct session *s, struct candidate *best)
         .found = true, .thread = s->at.thread, .ordinal = s->at.ordinal};
     int ret = signals_load(s);
 
-    ret = ret ? ret : find_when(s, &here);
+    here.when = s->passed.time_ns;
+    if (!ret && (!s->passed.kind || s->passed_back)) {
+        ret = find_when(s, here.thread, here.ordinal, &here.when);
+    }
     for (size_t i = 0; !ret && i < s->nr_signals; i++) {
-        const struct signal_stop *g = &s->signals[i];
+        struct signal_stop *g = &s->signals[i];
         struct candidate c = {.found = true,
                               .thread = g->thread,
                               .ordinal = g->ordinal,
+                              .when = g->when,
                               .stop = {.why = STOP_SIGNAL, .signal = g->number, .nr = i}};
         const bool same = c.thread == here.thread && c.ordinal == here.ordinal;
 
         if (signals_passed(s, g->number) || (same && i < s->signal_next)) {
             continue;
         }
-        ret = find_when(s, &c);
+        if (!g->timed) {
+            ret = find_when(s, c.thread, c.ordinal, &c.when);
+            g->when = c.when;
+            g->timed = !ret;
+        }
         if (!ret && (same || is_nearer(false, &here, &c)) && is_nearer(false, &c, best)) {
             *best = c;
         }
@@ -242,22 +285,32 @@ static int find_signal(struct session *s, struct candidate *best)
 
 /* ------------------------------------------------------------------------- ends */
 
-/* The first or last instruction of the process. */
-static void find_limit(const struct session *s, bool back, struct candidate *out)
+/* The first or last instruction of the process, in the order of its threads. */
+static int find_limit(struct session *s, bool back, struct candidate *best)
 {
-    const struct ctr_thread *t, *found = NULL;
+    const struct ctr_thread *t;
+    int ret = 0;
 
-    for (uint32_t i = 0; (t = ctr_trace_thread(s->tr, i)) != NULL; i++) {
-        if (t->process == s->process && t->insns &&
-            (!found || (back ? t->start_ns < found->start_ns
-                             : t->end_ns - 1 > found->end_ns - 1))) {
-            found = t;
+    for (uint32_t i = 0; !ret && (t = ctr_trace_thread(s->tr, i)) != NULL; i++) {
+        struct candidate c = {.found = true,
+                              .thread = i,
+                              .ordinal = back ? t->first : thread_end(t) - 1,
+                              .stop.why = back ? STOP_BEGIN : STOP_END};
+        struct ctr_chunk chunk;
+
+        if (t->process != s->process || !t->insns) {
+            continue;
+        }
+        ret = ctr_trace_find(s->tr, i, c.ordinal, &chunk, &s->diag);
+        if (!ret && !(best->found &&
+                      (back ? chunk.start_ns > best->when : chunk.end_ns < best->when))) {
+            ret = find_when(s, i, c.ordinal, &c.when);
+            if (!ret && is_nearer(!back, &c, best)) {
+                *best = c;
+            }
         }
     }
-    *out = (struct candidate){.found = true,
-                              .thread = found->index,
-                              .ordinal = back ? found->first : thread_end(found) - 1,
-                              .stop.why = back ? STOP_BEGIN : STOP_END};
+    return ret;
 }
 
 int resume_go(struct session *s, bool back, struct stop *stop)
@@ -267,12 +320,16 @@ int resume_go(struct session *s, bool back, struct stop *stop)
 
     ret = ret ? ret : find_points(s, back, &best);
     if (!ret && !best.found) {
-        find_limit(s, back, &best);
+        ret = find_limit(s, back, &best);
     }
     ret = ret ? ret : position_go(s, best.thread, best.ordinal);
     *stop = best.stop;
     if (!ret && stop->why == STOP_SIGNAL) {
         s->signal_next = stop->nr + 1;
+    }
+    if (!ret && best.passed) {
+        s->passed = best.event;
+        s->passed_back = back;
     }
     return ret;
 }
@@ -281,18 +338,19 @@ int resume_go(struct session *s, bool back, struct stop *stop)
 
 /* Whether there is an access that a point waits for between the position and the one of the
  * next step. */
-static int watch_hit(struct session *s, bool back, uint64_t next, struct stop *stop)
+static int watch_hit(struct session *s, bool back, uint64_t next, struct stop *stop,
+                     struct ctr_found *passed)
 {
     /* Nothing beyond that counts. */
     struct candidate best = {.found = !back || next,
                              .thread = s->at.thread,
                              .ordinal = back ? next - 1 : next + 1};
-    int ret = find_watch(s, back, "24", CTR_KIND_STORE, &best);
+    int ret = find_watch(s, back, true, "24", CTR_KIND_STORE, &best);
 
-    ret = ret ? ret : find_watch(s, back, "34", CTR_KIND_LOAD, &best);
-    if (!ret && best.thread == s->at.thread && best.stop.why == STOP_WATCH &&
-        best.ordinal == next) {
+    ret = ret ? ret : find_watch(s, back, true, "34", CTR_KIND_LOAD, &best);
+    if (!ret && best.stop.why == STOP_WATCH && best.ordinal == next) {
         *stop = best.stop;
+        *passed = best.event;
     }
     return ret;
 }
@@ -341,6 +399,8 @@ static int step_once(struct session *s, bool back, struct stop *stop)
     const struct ctr_thread *t = ctr_trace_thread(s->tr, s->at.thread);
     const uint64_t here = s->at.ordinal;
     uint64_t next = back ? here - 1 : here + 1;
+    struct ctr_found passed = {
+        .thread = t, .ordinal = here, .kind = CTR_KIND_EXEC, .time_ns = s->at.time_ns};
     int ret = 0;
 
     *stop = (struct stop){.why = STOP_THERE};
@@ -355,9 +415,14 @@ static int step_once(struct session *s, bool back, struct stop *stop)
         return 0;
     }
     if (has_watch(s)) {
-        ret = watch_hit(s, back, next, stop);
+        ret = watch_hit(s, back, next, stop, &passed);
     }
-    return ret ? ret : position_go(s, t->index, next);
+    ret = ret ? ret : position_go(s, t->index, next);
+    if (!ret) {
+        s->passed = passed;
+        s->passed_back = back;
+    }
+    return ret;
 }
 
 int resume_step(struct session *s, bool back, uint32_t thread, uint64_t range_from,

@@ -56,6 +56,8 @@ struct window {
 struct signal_stop {
     uint32_t thread;
     uint64_t ordinal;
+    uint64_t when;  /* as of a search, if ... */
+    bool timed;     /* ... it is known */
     uint8_t number; /* gdb's */
 };
 
@@ -93,13 +95,15 @@ struct session {
     struct memory_view *memory;
     bool memory_there; /* it is at the position */
 
-    uint32_t process;    /* index; that of the position's thread */
-    struct moment at;    /* the position */
-    struct moment begin; /* where the session began */
-    struct stop last;    /* how it got there */
-    uint32_t chosen;     /* thread (index) whose registers and memory packets mean */
-    uint32_t stepping;   /* and the one that makes steps */
-    size_t signal_next;  /* signals before this one were reported at the position */
+    uint32_t process;        /* index; that of the position's thread */
+    struct moment at;        /* the position */
+    struct moment begin;     /* where the session began */
+    struct stop last;        /* how it got there */
+    struct ctr_found passed; /* the last event on the way there, if kind is not 0: ... */
+    bool passed_back;        /* ... it went there backward */
+    uint32_t chosen;         /* thread (index) whose registers and memory packets mean */
+    uint32_t stepping;       /* and the one that makes steps */
+    size_t signal_next;      /* signals before this one were reported at the position */
     struct window window, other; /* of the position's thread, and of another one */
 
     struct point *points;

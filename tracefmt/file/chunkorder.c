@@ -268,6 +268,36 @@ int chunktab_step(struct chunktab *t, uint64_t *at, int back, struct ctr_diag *d
     return 0;
 }
 
+int chunktab_before(struct chunktab *t, uint64_t ns, uint64_t *at, struct ctr_diag *diag)
+{
+    uint32_t k = 0, hi = t->n;
+    while (hi - k > 1) {
+        const uint32_t mid = k + (hi - k) / 2;
+        *(t->stretch[mid].begin <= ns ? &k : &hi) = mid;
+    }
+    int err = make_stretch(t, k, diag);
+    /* All of a stretch may be later than its begin: then it is at the end of one before. */
+    for (uint32_t n = err ? 0 : t->stretch[k].n; !err; n = t->stretch[k].n) {
+        struct chunk_row row;
+        uint32_t lo = 0;
+        while (!err && lo < n) { /* the first one after it */
+            const uint32_t mid = lo + (n - lo) / 2;
+            err = chunktab_get_at(t, PLACE(k, mid), &row, diag);
+            if (!err && row.pub.start_ns <= ns) {
+                lo = mid + 1;
+            } else {
+                n = mid;
+            }
+        }
+        *at = PLACE(k, lo ? lo - 1 : 0);
+        if (err || lo || k == 0) {
+            return err ? err : lo != 0;
+        }
+        err = make_stretch(t, --k, diag);
+    }
+    return err;
+}
+
 static int scan_wants(const struct chunk_scan *s, const struct chunk_span *g)
 {
     return g->from <= s->to && g->to >= s->from && g->from_ns <= s->to_ns &&

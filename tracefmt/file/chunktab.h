@@ -67,7 +67,7 @@ int chunktab_get(struct chunktab *t, uint64_t i, struct chunk_row *out,
 
 /*
  * Places in time order are ascending numbers, 0 or above for the first chunk, with
- * gaps. Only one thread at a time may call these three.
+ * gaps. Only one thread at a time may call these four.
  */
 /* The chunk at a place that these functions returned. */
 int chunktab_get_at(struct chunktab *t, uint64_t at, struct chunk_row *out,
@@ -80,6 +80,12 @@ int chunktab_place(struct chunktab *t, const struct chunk_row *row, uint64_t *at
  * there is none, or an error.
  */
 int chunktab_step(struct chunktab *t, uint64_t *at, int back, struct ctr_diag *diag);
+
+/*
+ * The place of the last chunk begun at a time or before. Returns 1, 0: there is none, and
+ * the place is that of the first chunk, or an error.
+ */
+int chunktab_before(struct chunktab *t, uint64_t ns, uint64_t *at, struct ctr_diag *diag);
 
 /*
  * Scans the chunks, in time order. A chunk matches if it is in the ranges, ends

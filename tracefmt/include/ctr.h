@@ -1141,25 +1141,44 @@ struct ctr_found {
     uint64_t addr;    /* of an instruction: its pc */
     uint64_t size;    /* bytes */
     uint64_t chunk;   /* its number */
-    /* Ordinals around it, of its thread: nothing of another selected thread was between
-     * them. They are of its slice (CTR_HAS_ORDER), as far as it is in the chunk, or of
-     * the chunk. */
+    /* Ordinals around it, of its thread, in its chunk: nothing of another selected thread
+     * is between them in the order of threads. */
     uint64_t from, to;
-    uint32_t kind;  /* CTR_KIND_LOAD, _STORE or _EXEC */
-    uint8_t system; /* 1: the system's */
+    uint32_t kind;    /* CTR_KIND_LOAD, _STORE or _EXEC */
+    uint8_t system;   /* 1: the system's */
+    uint64_t time_ns; /* its time in the order of threads; 0 if only the thread of the
+                         place was selected */
 };
 
 #define CTR_SEARCH_BACK 0x1u   /* the last one before the place, not the first after it */
 #define CTR_SEARCH_POINT 0x2u  /* the place is the point before the instruction */
 #define CTR_SEARCH_SYSTEM 0x4u /* and before what the system did right before it */
+#define CTR_SEARCH_FOUND 0x8u  /* the place is what *out is, which a search has found */
 
 /*
  * Finds the event that is closest to the instruction `ordinal' of a thread (index in the
- * thread table): backward or forward from it, in recorded order as of ctr_replay, through
- * all threads that the filter selects.  Only events strictly before or after the
- * instruction count; with CTR_SEARCH_POINT or _SYSTEM the instruction counts as after the
- * place, with CTR_SEARCH_SYSTEM also what the system did right before it.  With any of the
- * flags the ordinal may be the one after the thread's last.
+ * thread table): backward or forward from it, through all threads that the filter selects.
+ * Only events strictly before or after the instruction count; with CTR_SEARCH_POINT or
+ * _SYSTEM the instruction counts as after the place, with CTR_SEARCH_SYSTEM also what the
+ * system did right before it.  With any of these flags the ordinal may be the one after the
+ * thread's last.
+ *
+ * Threads that ran one at a time (CTR_HAS_ORDER) are in the order in which they ran.  Other
+ * threads are merged by time: an event has the last time that its thread had at or before
+ * it in its chunk (ctr_os_event.time_ns), or else the time at which the chunk was begun;
+ * memory that the system wrote has the next time before the same instruction, which is that
+ * of its call's end.  Of events with the same time those of the thread with the lower index
+ * come first.  This order of all events is the same forward and backward and for any filter
+ * with more than one thread.  It is that of the program where threads wait for each other
+ * by system calls and these have times (CTR_HAS_TIME).  Else events of two threads may be
+ * in another order than they were, while a chunk of each lasted: cursors and replays of
+ * such traces give chunk after chunk.
+ *
+ * With CTR_SEARCH_FOUND, *out is what a search with the same threads has found, and thread
+ * and ordinal are ignored.  Then repeated searches find each instruction, and what the
+ * system did at one place and time, once, and backward what they find forward.
+ * Searches from places may leave out, or find twice, what other threads did between two
+ * times of a thread that are at one of its instructions.
  *
  * The filter must have addrs (or phys); of its kinds CTR_KIND_LOAD, _STORE and _SYS (memory
  * that the system read or wrote, with _LOAD or _STORE) count.  Or it has pcs only, and of
