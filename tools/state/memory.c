@@ -292,13 +292,29 @@ struct report {
     bool write;
 };
 
+/* The events of one place, or of a chunk's part: what they decide. */
+struct reading {
+    uint8_t was[LINE_BYTES]; /* states before */
+    uint64_t by[LINE_BYTES]; /* which event decided it, in their order; 0: none */
+};
+
+/* Whether event number `key' decides byte i: it was open, and the nearest event counts. */
+static bool decides(const struct lookup *l, const struct reading *r, unsigned i,
+                    uint64_t key)
+{
+    if (!r->by[i]) {
+        return is_open(l, i);
+    }
+    return l->flags & CTR_SEARCH_BACK ? key >= r->by[i] : key < r->by[i];
+}
+
 /*
  * Backward, an access says what the bytes are; if it wrote without a value, nothing before
  * it does.  Forward, a load says what they are, and a write ends the search for them: before
- * it they are what they were initially, if nothing was found backward.  Of the events of one instruction, `fresh' marks what was decided by it: in a
- * backward search later ones count more.
+ * it they are what they were initially, if nothing was found backward.
  */
-static void apply(struct lookup *l, const struct report *r, uint8_t *fresh)
+static void apply(struct lookup *l, const struct report *r, uint64_t key,
+                  struct reading *of)
 {
     const bool back = l->flags & CTR_SEARCH_BACK;
     const uint64_t skip = r->addr > l->line->addr ? r->addr - l->line->addr : 0;
@@ -308,18 +324,18 @@ static void apply(struct lookup *l, const struct report *r, uint8_t *fresh)
         if (at >= r->size) {
             break;
         }
-        if (!is_open(l, (unsigned)i) && !(back && fresh[i])) {
+        if (!decides(l, of, (unsigned)i, key)) {
             continue;
         }
         if (r->data && at < r->n && (back || !r->write)) {
             l->line->value[i] = r->data[at];
             l->line->state[i] = BYTE_KNOWN;
-            fresh[i] = 1;
+            of->by[i] = key;
         } else if (r->write) {
-            l->line->state[i] = back                             ? BYTE_LATER
-                                : l->line->state[i] == BYTE_OPEN ? BYTE_FIRST
-                                                                 : BYTE_LOST;
-            fresh[i] = 1;
+            l->line->state[i] = back                      ? BYTE_LATER
+                                : of->was[i] == BYTE_OPEN ? BYTE_FIRST
+                                                          : BYTE_LOST;
+            of->by[i] = key;
         }
     }
 }
@@ -333,19 +349,21 @@ static bool is_of(const struct ctr_found *found, const struct ctr_usermem *u)
 }
 
 static void apply_event(struct lookup *l, const struct ctr_found *found,
-                        const struct ctr_event *ev, uint8_t *fresh)
+                        const struct ctr_event *ev, struct reading *of)
 {
     struct ctr_usermem u;
 
+    /* What the system did before an instruction was before its accesses. */
     if (ev->kind == CTR_CURSOR_MEM) {
         const struct ctr_mem *m = &ev->mem;
-        apply(l, &(struct report){m->addr, m->size, m->size, m->data, m->store}, fresh);
+        apply(l, &(struct report){m->addr, m->size, m->size, m->data, m->store},
+              2 * m->ordinal + 2, of);
     } else if (ev->kind == CTR_CURSOR_OS && !ctr_parse_usermem(&ev->os, &u) &&
                (!found->system || is_of(found, &u))) {
         apply(l,
               &(struct report){u.addr, u.size, u.n, u.data,
                                (u.flags & CTR_USERMEM_WRITE) != 0},
-              fresh);
+              2 * ev->os.ordinal + 1, of);
     }
 }
 
@@ -367,7 +385,6 @@ static int widen(struct lookup *l, const struct ctr_found *found,
                                             &chunk, l->m->at.time_ns)) {
         filter->from = found->from;
     }
-    filter->kinds |= CTR_KIND_SYS;
     return 0;
 }
 
@@ -384,7 +401,25 @@ static int (*context_of(const struct lookup *l))(void *, const struct ctr_contex
     return l->m->machine && l->line->addr < l->m->shared ? is_space : NULL;
 }
 
-/* Reads the events at the place found, and what they say; the search goes on after them. */
+/* Reads the events that a filter selects, and what they say. */
+static int read_events(struct lookup *l, const struct ctr_found *found,
+                       const struct ctr_filter *filter, struct reading *of)
+{
+    struct ctr_cursor *c;
+    struct ctr_event ev;
+    int ret = ctr_cursor_open(&c, l->m->tr, filter, l->diag);
+
+    if (ret) {
+        return ret;
+    }
+    while ((ret = ctr_cursor_next(c, &ev, l->diag)) == 1) {
+        apply_event(l, found, &ev, of);
+    }
+    ctr_cursor_close(c);
+    return ret;
+}
+
+/* Reads the events at the place found, or around it; the search goes on after them. */
 static int read_found(struct lookup *l, const struct ctr_found *found)
 {
     struct ctr_range whole = {l->line->addr, l->line->addr + LINE_BYTES, 0};
@@ -393,25 +428,24 @@ static int read_found(struct lookup *l, const struct ctr_found *found)
         .nthread = 1,
         .from = found->ordinal,
         .to = found->ordinal + 1,
-        .kinds = found->system ? CTR_KIND_SYS : CTR_KIND_LOAD | CTR_KIND_STORE,
-        .addrs = &whole,
-        .naddr = found->system ? 0 : 1,
+        .kinds = CTR_KIND_SYS,
         .context = context_of(l),
         .arg = l->m,
     };
-    uint8_t fresh[LINE_BYTES] = {0};
-    struct ctr_cursor *c;
-    struct ctr_event ev;
+    struct reading of = {.by = {0}};
     int ret = found->system ? 0 : widen(l, found, &filter);
 
-    ret = ret ? ret : ctr_cursor_open(&c, l->m->tr, &filter, l->diag);
-    if (ret) {
-        return ret;
+    memcpy(of.was, l->line->state, LINE_BYTES);
+    if (!ret && (found->system || filter.to - filter.from > 1)) {
+        ret = read_events(l, found, &filter, &of);
     }
-    while ((ret = ctr_cursor_next(c, &ev, l->diag)) == 1) {
-        apply_event(l, found, &ev, fresh);
+    /* Not at once: a filter with addresses selects no events of the system. */
+    if (!ret && !found->system) {
+        filter.kinds = CTR_KIND_LOAD | CTR_KIND_STORE;
+        filter.addrs = &whole;
+        filter.naddr = 1;
+        ret = read_events(l, found, &filter, &of);
     }
-    ctr_cursor_close(c);
     l->pos.found = *found;
     l->pos.found.ordinal = l->flags & CTR_SEARCH_BACK ? filter.from : filter.to - 1;
     l->pos.point = CTR_SEARCH_FOUND;
@@ -520,6 +554,10 @@ static int read_since(struct lookup *l, const struct ctr_key_page *key)
     struct ctr_range open[LINE_BYTES];
     int ret;
 
+    if (l->pos.point & CTR_SEARCH_FOUND) {
+        since.to = l->pos.found.ordinal;
+        since.system = !l->pos.found.system;
+    }
     if (!open_ranges(l, open)) {
         return 0;
     }
