@@ -14,13 +14,14 @@
 static const struct kind_name {
     const char *name;
     uint32_t kinds;
-    bool values, times, signals_only;
+    bool values, times, signals_only, phys;
 } kind_names[] = {
     {"exec", CTR_KIND_EXEC},
     {"load", CTR_KIND_LOAD},
     {"store", CTR_KIND_STORE},
     {"mem", CTR_KIND_LOAD | CTR_KIND_STORE},
     {"val", 0, .values = true},
+    {"phys", CTR_KIND_LOAD | CTR_KIND_STORE, .phys = true},
     {"reg", CTR_KIND_REG},
     {"sys", CTR_KIND_SYS},
     {"sig", CTR_KIND_SYS, .signals_only = true},
@@ -56,6 +57,7 @@ static bool parse_kinds(const char *text, struct dump_options *opt)
         calls |= kind_names[i].kinds & CTR_KIND_SYS && !kind_names[i].signals_only;
         opt->values |= kind_names[i].values;
         opt->times |= kind_names[i].times;
+        opt->phys |= kind_names[i].phys;
     }
     opt->signals_only &= !calls;
     return true;
