@@ -84,7 +84,7 @@ run 0 "$dump" -q "$here" $m t.ctr
 [ "$(grep -c ' perf-4242.map+0x20000 ' stdout)" -eq 10 ] || fail "tracedump: $(head stdout)"
 run 0 "$cov" -f text "$here" $m t.ctr
 grep -Eq '^ *10 +2/2 +g\(int\)' stdout || fail "tracecov: $(cat stdout)"
-grep -q 'perf-4242.map: of code made at run time only what ran is known' stderr ||
+grep -q 'perf-4242.map: of code that no ELF file has only what ran is known' stderr ||
     fail "tracecov: $(cat stderr)"
 run 0 "$cov" -q -f drcov -o t.drcov "$here" $m t.ctr
 grep -aq perf-4242 t.drcov && fail "drcov has code of no file"

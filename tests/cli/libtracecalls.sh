@@ -41,9 +41,10 @@ record_all() {
 
 # Values of arguments and results.  The targets after the first ones: a value that is not
 # known there may be only of these functions (long double; what mips64 returns in floats).
-# values TARGET LEVEL [FUNCTION]
+# values TARGET FLAGS [FUNCTION]
 values() {
-    compile "$1" values -g "$2" || return 0
+    # shellcheck disable=SC2086 # several words
+    compile "$1" values -g $2 || return 0
     record_all "$1" values.ctr ./values
     run 0 "$sym" -q --json --trace-calls 't_*' values.ctr
     silent "$1 $2"

@@ -73,6 +73,9 @@ same - seen "--phys --json" <<'END'
 "size":8,"phys":"0x40005010"}
 "size":8,"phys":"0x40007010"}
 END
+cp stdout want
+run 0 "$dump" -e phys --json physical.ctr
+same want stdout "-e phys"
 run 0 "$dump" physical.ctr
 grep -q @ stdout && fail "physical addresses without --phys"
 while read -r ranges ordinals; do

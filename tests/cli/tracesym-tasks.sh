@@ -62,6 +62,9 @@ calls = {n["function"]: n["inclusive"] for n in nodes.values() if n["function"] 
 assert calls == {"SVC": 4}, calls
 END
 done
+# Tasks that are not chosen are no empty trees
+run 0 "$sym" -q --calls --by=task --task=sh tasks.ctr
+[ "$(awk '$5 == "-" {print $NF}' stdout)" = sh-5 ] || fail "--task=sh: $(cat stdout)"
 # The same as tracks: frames of a task are nested, and last as long as the task ran in them.
 for options in "" -j1 -j3; do
     # shellcheck disable=SC2086

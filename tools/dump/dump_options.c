@@ -14,19 +14,31 @@
 static const struct kind_name {
     const char *name;
     uint32_t kinds;
-    bool values, times, signals_only;
+    bool values, times, signals_only, phys;
 } kind_names[] = {
-    {"exec", CTR_KIND_EXEC},    {"load", CTR_KIND_LOAD},
-    {"store", CTR_KIND_STORE},  {"mem", CTR_KIND_LOAD | CTR_KIND_STORE},
-    {"val", 0, .values = true}, {"reg", CTR_KIND_REG},
-    {"sys", CTR_KIND_SYS},      {"sig", CTR_KIND_SYS, .signals_only = true},
-    {"map", CTR_KIND_MAP},      {"thr", CTR_KIND_THR},
-    {"mark", CTR_KIND_MARK},    {"int", CTR_KIND_INT},
-    {"ctx", CTR_KIND_CTX},      {"order", CTR_KIND_ORDER},
-    {"pwr", CTR_KIND_PWR},      {"ram", CTR_KIND_RAM},
-    {"dma", CTR_KIND_DMA},      {"io", CTR_KIND_IO},
-    {"task", CTR_KIND_TASK},    {"key", CTR_KIND_KEYFRAME},
-    {"time", 0, .times = true}, {"all", CTR_KIND_ALL, .values = true, .times = true},
+    {"exec", CTR_KIND_EXEC},
+    {"load", CTR_KIND_LOAD},
+    {"store", CTR_KIND_STORE},
+    {"mem", CTR_KIND_LOAD | CTR_KIND_STORE},
+    {"val", 0, .values = true},
+    {"phys", CTR_KIND_LOAD | CTR_KIND_STORE, .phys = true},
+    {"reg", CTR_KIND_REG},
+    {"sys", CTR_KIND_SYS},
+    {"sig", CTR_KIND_SYS, .signals_only = true},
+    {"map", CTR_KIND_MAP},
+    {"thr", CTR_KIND_THR},
+    {"mark", CTR_KIND_MARK},
+    {"int", CTR_KIND_INT},
+    {"ctx", CTR_KIND_CTX},
+    {"order", CTR_KIND_ORDER},
+    {"pwr", CTR_KIND_PWR},
+    {"ram", CTR_KIND_RAM},
+    {"dma", CTR_KIND_DMA},
+    {"io", CTR_KIND_IO},
+    {"task", CTR_KIND_TASK},
+    {"key", CTR_KIND_KEYFRAME},
+    {"time", 0, .times = true},
+    {"all", CTR_KIND_ALL, .values = true, .times = true},
 };
 
 const struct words dump_event_words = WORDS_OF_NAMES("event", kind_names);
@@ -46,6 +58,7 @@ static bool parse_kinds(const char *text, struct dump_options *opt)
         calls |= kind_names[i].kinds & CTR_KIND_SYS && !kind_names[i].signals_only;
         opt->values |= kind_names[i].values;
         opt->times |= kind_names[i].times;
+        opt->phys |= kind_names[i].phys;
     }
     opt->signals_only &= !calls;
     return true;

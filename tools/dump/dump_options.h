@@ -25,10 +25,10 @@ enum {
 extern const struct words dump_event_words;
 
 /* Rows of a table of struct tool_option. */
-#define DUMP_OPTION_EVENTS(standard)                                                     \
-    {'e', "events", "LIST",                                                              \
-     "exec, load, store, mem (both), val (their values), reg,\nsys, map, thr, "          \
-     "time, mark, all;\ndefault: " standard,                                             \
+#define DUMP_OPTION_EVENTS(standard)                                                                \
+    {'e', "events", "LIST",                                                                         \
+     "exec, load, store, mem (both), val (their values), reg,\nsys, sig, map, thr, time, "          \
+     "mark, all; of machines phys, int, ctx,\norder, pwr, ram, dma, io, task;\ndefault: " standard, \
      &dump_event_words}
 #define DUMP_OPTIONS_ACCESSES                                                            \
     {DUMP_OPT_READS, "reads", NULL, "loads but no stores; alone same as -e load,val"},   \

@@ -358,5 +358,6 @@ bool variables_put_arguments(struct textbuf *b, const struct call_printer *p,
         return call_put_arguments(b, p, f->module, fn, &f->now);
     }
     own.scope = proto->scope;
+    own.vaddr = own.vaddr == fn->addr ? proto->entry : own.vaddr;
     return variables_put_parameters(b, p, &own);
 }

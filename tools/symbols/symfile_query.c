@@ -83,18 +83,38 @@ uint32_t symfile_prototypes(const struct symfile *f, const struct sym_prototype 
     return table_count(f, PART_PROTOTYPES);
 }
 
+static bool is_named(const struct sym_function *fn, const struct sym_scope *s)
+{
+    return strcmp(fn->linkage, s->linkage) == 0 || strcmp(fn->linkage, s->name) == 0;
+}
+
+/* The same of the compiler's copies, "name.isra.0". */
+static bool is_copy_of(const struct sym_function *fn, const struct sym_scope *s)
+{
+    size_t n = strlen(s->name);
+    return is_named(fn, s) ||
+           (strncmp(fn->linkage, s->name, n) == 0 && fn->linkage[n] == '.');
+}
+
 const struct sym_prototype *symfile_prototype(const struct symfile *f, uint64_t vaddr)
 {
     const struct sym_prototype *found = NULL;
     const struct sym_function *fn = symfile_function(f, vaddr);
-    uint64_t i = symfile_upto(f->prototypes, sizeof(*f->prototypes),
-                              table_count(f, PART_PROTOTYPES), vaddr);
-    for (; i && f->prototypes[i - 1].entry == vaddr; i--) {
+    const uint32_t n = table_count(f, PART_PROTOTYPES);
+    const uint64_t next = symfile_upto(f->prototypes, sizeof(*f->prototypes), n, vaddr);
+    for (uint64_t i = next; i && f->prototypes[i - 1].entry == vaddr; i--) {
         const struct sym_scope *s = &f->scopes[f->prototypes[i - 1].scope];
         found = &f->prototypes[i - 1];
-        if (fn &&
-            (strcmp(fn->linkage, s->linkage) == 0 || strcmp(fn->linkage, s->name) == 0)) {
+        if (fn && is_named(fn, s)) {
             break;
+        }
+    }
+    /* DWARF leaves out the room for patches at the entry (move_to_symbols). */
+    if (!found && fn && fn->addr == vaddr) {
+        for (uint64_t i = next; i < n && f->prototypes[i].entry < fn->end; i++) {
+            if (is_copy_of(fn, &f->scopes[f->prototypes[i].scope])) {
+                return &f->prototypes[i];
+            }
         }
     }
     return found;

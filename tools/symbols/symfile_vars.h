@@ -56,7 +56,8 @@ struct sym_prototype {
 /* All, ascending by entry. */
 uint32_t symfile_prototypes(const struct symfile *f, const struct sym_prototype **v);
 /* The function that begins at vaddr (sym_function.addr, sym_scope.entry), or NULL.  Of
- * several (identical code folded by the linker) the one named like the symbol. */
+ * several (identical code folded by the linker) the one named like the symbol.  Its entry
+ * is after vaddr if there is room for patches at the begin of the function. */
 const struct sym_prototype *symfile_prototype(const struct symfile *f, uint64_t vaddr);
 
 /* A function, an inlined function, or a block of one; only those that have variables,

@@ -361,7 +361,7 @@ void remarks_generated(const struct result *r, const struct cover *c)
     if (v.n && !r->quiet) {
         tool_error(
             PROG,
-            "%s%s: of code made at run time only what ran is known: totals have no "
+            "%s%s: of code that no ELF file has only what ran is known: totals have no "
             "other instructions or functions of it",
             v.text, cut(&v));
     }

@@ -170,7 +170,9 @@ int graph_text(const struct calltree *t, const struct graph_options *opt, FILE *
     while (graph_walk_ok(&w)) {
         bool root = !w.depth && !opt->inverted;
 
-        if (!root && !shown(t, opt, w.node, whole)) {
+        if (root && opt->roots && !graph_inclusive(t, w.node, opt->cost).sum) {
+            graph_walk_next(&w, false); /* a task that runs next to the chosen ones */
+        } else if (!root && !shown(t, opt, w.node, whole)) {
             write_rest(&w, opt, whole, out);
             graph_walk_next(&w, false);
         } else {
