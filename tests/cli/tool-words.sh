@@ -13,7 +13,7 @@ says "unknown option '--rnig' (did you mean '--ring'?)" cannoli-record --rnig=3 
 says "unknown option '--dissasembly' (did you mean '--disassembly'?)" tracecov --dissasembly t.ctr
 says "unknown option '--nonsense'" tracedump --nonsense t.ctr
 says "unknown option '--'x'" tracedump "--'x=1" t.ctr
-says "option '--st' is ambiguous: --strings, --state, --statistics" tracedump --st t.ctr
+says "option '--st' is ambiguous: --strings, --state, --stack, --statistics" tracedump --st t.ctr
 all="exec, load, store, mem, val, reg, sys, sig, map, thr, mark, int, ctx, order, pwr, ram, dma, io, task, time, all"
 says "unknown option '--histogram': tracedump has it" tracesym --histogram=size t.ctr
 says "unknown option '--function': tracesym and tracecov have it" tracedump --function main t.ctr
