@@ -42,6 +42,18 @@ if compile x86_64 stack -g -O1 -fno-stack-protector; then
     grep -q '"number":2,.*"function":"main",.*"by":\["calls"\],"cfi_pc":"0x1233"}$' stdout ||
         fail "JSON: $(cat stdout)"
 
+    # The calls do not know which stack another one was switched to from; memory does.
+    record_all x86_64 switch.ctr ./stack - -
+    for n in 1 4 7; do
+        shown --state=call:leaf/$n switch.ctr
+        sed -n 's/^  #[0-9]* .* stack \([a-z]*\)+0x.*/\1/p' shown | tr '\n' ' '
+        echo
+    done >got
+    printf '%s \n' 'leaf recurse recurse switched main' 'leaf nest nest nest nest coroutine' \
+        'leaf nest coroutine' >want
+    same want got "switched stacks"
+    tail -n 1 shown | grep -q '^  end: its file has no call frame information of it$' || fail "$(cat shown)"
+
     # Of a function alone, what called it is found by memory, as far as that is known.
     "$record" -q -e all --function=leaf --qemu-dir "$qemu_dir" -o part.ctr -- qemu-x86_64 ./stack >/dev/null
     shown --state=0 part.ctr

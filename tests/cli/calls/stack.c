@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Stacks to walk: recursion, inlined functions, frames of variable size, callbacks of the
- * C library, a signal handler.  With an argument it overwrites its return addresses instead.
+ * C library, a signal handler.  With an argument it overwrites its return addresses instead,
+ * with two it switches to another stack in the middle of a recursion.
  */
 #include <alloca.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <ucontext.h>
 
 static volatile int sink;
 
@@ -70,10 +72,49 @@ __attribute__((noinline)) static int overwritten(int n)
     return (int)v[0] + sink;
 }
 
+static ucontext_t outside, inside;
+
+__attribute__((noinline)) static int yield(int n)
+{
+    swapcontext(&inside, &outside);
+    return n;
+}
+
+__attribute__((noinline)) static int nest(int n)
+{
+    int below = n ? nest(n - 1) : yield(1);
+
+    return below + leaf(n);
+}
+
+static void coroutine(void)
+{
+    sink = nest(3) + nest(2);
+}
+
+__attribute__((noinline)) static int switched(void)
+{
+    static char stack[1 << 16];
+
+    getcontext(&inside);
+    inside.uc_stack.ss_sp = stack;
+    inside.uc_stack.ss_size = sizeof(stack);
+    inside.uc_link = &outside;
+    makecontext(&inside, coroutine, 0);
+    for (int i = 0; i < 3; i++) {
+        swapcontext(&outside, &inside);
+        sink += recurse(1);
+    }
+    return sink & 3;
+}
+
 int main(int argc, char **argv)
 {
     int v[9] = {5, 3, 8, 1, 9, 2, 7, 4, 6};
 
+    if (argc > 2) {
+        return switched();
+    }
     if (argc > 1) {
         return overwritten(argc * 8) + 1;
     }
