@@ -5,6 +5,10 @@
  * registers and memory of the moment; and by the calls that ran, which need neither and are
  * right also where the stack is destroyed.  Where call frame information does not lead on, it
  * begins anew at the next frame, whose registers at its call are known.
+ *
+ * Where both differ, stack pointers decide.  A call that was made from the frame's place on the
+ * stack is right: its return address was overwritten.  Else the frame is of another stack, as
+ * after a switch of coroutines, of which the calls can be wrong (calltree.h).
  */
 #include "stack.h"
 
@@ -182,7 +186,7 @@ static void go_to(struct stack *s, const struct unwind_frame *next)
 /* Whether the frame is the one that its thread began in, all of which was recorded. */
 static bool is_first(const struct stack *s)
 {
-    return s->i == 0 && !s->apart && !s->calls.frames.v[0].from.ordinal &&
+    return s->i == 0 && !s->apart && !s->calls.frames.v[0].opened.ordinal &&
            !s->info.selection[0];
 }
 
