@@ -208,6 +208,7 @@ enum unwind_result unwind_next(const struct unwinder *u, const struct unwind_fra
         return UNWIND_LOST;
     }
     if (found.outermost || !found.pc) {
+        *why = found.outermost ? NULL : "its return address is 0";
         return UNWIND_OUTERMOST;
     }
     if (!s.sp_has_rule && slot_of(s.sp) < UNWIND_REGS) {

@@ -46,7 +46,8 @@ bool unwind_lacks_rules(const struct unwind_frame *f);
 
 enum unwind_result {
     UNWIND_CALLER,    /* *caller is filled in */
-    UNWIND_OUTERMOST, /* by its rules nothing called it */
+    UNWIND_OUTERMOST, /* by its rules nothing called it; if *why is not NULL, only because
+                         its return address is 0 */
     UNWIND_LOST,      /* *why says what is not known, as the end of a sentence */
 };
 enum unwind_result unwind_next(const struct unwinder *u, const struct unwind_frame *f,

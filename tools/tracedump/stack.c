@@ -85,14 +85,28 @@ static void put_here(struct stack *s, unsigned by, uint64_t other)
     put_frame(s, &f);
 }
 
+/* Makes the registers those that call i had when it called. */
+static void take_state(struct stack *s, uint32_t i)
+{
+    const struct call_frame *c = &s->calls.frames.v[i];
+    uint64_t pc, time_ns;
+    int ret;
+
+    s->live = s->regs && !c->unseen;
+    if (s->live) {
+        ret = ctr_state_at(s->tr, c->now.thread, c->now.ordinal, s->regs, &pc, &time_ns,
+                           &s->diag);
+        s->error = s->error ? s->error : ret;
+        unwind_begin(&s->unwinder, &s->here, pc, false, s->regs);
+    }
+}
+
 /* Goes on to the call i, which the rules did not find, and prints it. */
 static void take_call(struct stack *s, uint32_t i, const char *why,
                       const struct unwind_frame *other)
 {
-    const struct call_frame *c = &s->calls.frames.v[i];
     struct stack_frame f = {.by = STACK_CALLS,
                             .name = stack_calls_function(&s->calls, i)->name};
-    uint64_t pc, time_ns;
 
     s->live = false;
     if (stack_calls_interrupts(&s->calls, i)) {
@@ -107,12 +121,8 @@ static void take_call(struct stack *s, uint32_t i, const char *why,
             places_find(s->unwinder.places, s->unwinder.process, s->unwinder.time_ns,
                         s->unwinder.chunk_end_ns, f.pc - f.after_call, &f.place);
     }
-    if (!f.is_signal && !c->unseen && s->regs) {
-        const int ret = ctr_state_at(s->tr, c->now.thread, c->now.ordinal, s->regs, &pc,
-                                     &time_ns, &s->diag);
-        s->error = s->error ? s->error : ret;
-        unwind_begin(&s->unwinder, &s->here, pc, false, s->regs);
-        s->live = !ret;
+    if (!f.is_signal) {
+        take_state(s, i);
     }
     if (s->regs && other) {
         f.other_pc = other->pc;
@@ -131,7 +141,7 @@ static bool leads_on(struct stack *s, uint32_t i, const struct unwind_frame *nex
 {
     struct unwind_frame f = *next, up;
     enum unwind_result got = UNWIND_CALLER;
-    const char *why;
+    const char *why = NULL;
 
     for (unsigned n = 0; n < AHEAD; n++) {
         got = unwind_next(&s->unwinder, &f, &up, &why);
@@ -141,7 +151,8 @@ static bool leads_on(struct stack *s, uint32_t i, const struct unwind_frame *nex
         }
         f = up;
     }
-    return got != UNWIND_LOST || unwind_lacks_rules(&f);
+    return got == UNWIND_OUTERMOST ? !why
+                                   : got == UNWIND_CALLER || unwind_lacks_rules(&f);
 }
 
 /* The call above i that a frame is of; SYM_NONE: none. */
@@ -173,6 +184,10 @@ static void go_to(struct stack *s, const struct unwind_frame *next)
         s->apart = false;
         s->here = *next;
         put_here(s, STACK_CFI | STACK_CALLS, 0);
+        if (!stack_calls_same_place(&s->calls, match, next) &&
+            !leads_on(s, match, next)) {
+            take_state(s, match); /* the rules of the frame before are wrong in part */
+        }
     } else if (s->apart ||
                (!stack_calls_same_place(&s->calls, i, next) && leads_on(s, i, next))) {
         s->here = *next;
