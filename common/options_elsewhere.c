@@ -62,6 +62,7 @@ static const struct {
     {"phys", "tracedump and tracesym have"},
     {"reads", "tracedump and tracesym have"},
     {"sort", "tracesym has"},
+    {"stack", "tracedump has"},
     {"state", "tracedump has"},
     {"statistics", "tracedump and tracesym have"},
     {"strings", "tracedump and tracesym have"},

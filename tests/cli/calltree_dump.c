@@ -20,7 +20,7 @@
 
 #include "common/options.h"
 #include "input/trace.h"
-#include "tracesym/calltree.h"
+#include "calltree/calltree.h"
 
 static int bad;
 static uint64_t spans, span_sum;
@@ -162,7 +162,7 @@ static void print(const struct calltree *t, bool paths)
 
 int main(int argc, char **argv)
 {
-    struct calltree_options opt = {.jobs = 1};
+    struct calltree_options opt = {.prog = "calltree_dump", .jobs = 1};
     struct modset_options mods = {.prog = "calltree_dump", .quiet = true};
     struct modset *set;
     struct places *places = NULL;

@@ -2,8 +2,9 @@
 /*
  * `mktrace diff SEED WHAT A B': two recordings of one random program, for tracediff.  They
  * have other addresses, process ids, cuts of blocks and of chunks; and the second one has the
- * planted difference WHAT; with "copy-" before WHAT only this.  Prints where: WHAT, ordinals of a and of b, and how many
- * instructions are only in a and only in b.
+ * planted difference WHAT; with "copy-" before WHAT only this, with "reg-" they have registers,
+ * too.  Prints where: WHAT, ordinals of a and of b, and how many instructions are only in a and
+ * only in b.
  */
 #include <elf.h>
 #include <inttypes.h>
@@ -18,6 +19,7 @@
 #define MARGIN 60u        /* steps at both ends without the difference */
 #define LOAD4 2u
 #define STORE4 (2u | CTR_ACCESS_STORE)
+#define REGISTERS 4u
 
 enum region { DATA, HEAP, STACK, MAPPED, NOWHERE, REGIONS };
 
@@ -42,12 +44,15 @@ struct step {
     bool cut;  /* of a copy, a chunk ends after it */
     uint32_t result, data;
     struct act act[6]; /* of its instructions */
+    struct act reg[6]; /* what they write into registers: `at' is not used */
 };
 
 struct model {
     unsigned ninsn[BLOCKS];
     uint32_t off[BLOCKS]; /* in the file */
     unsigned slot[BLOCKS][6];
+    unsigned reg[BLOCKS][6]; /* the register that is written + 1, 0: none */
+    bool registers;
     struct step step[COPY_STEPS + 1];
     unsigned n;
 };
@@ -87,6 +92,29 @@ static void random_step(struct step *s)
         s->act[i] = (struct act){random_where(), (enum value_kind)below(3),
                                  below(1u << 20), random_where()};
         s->act[i].to.region = (enum region)below(NOWHERE); /* a pointer is to something */
+    }
+}
+
+/* Few numbers, so that many writes change nothing. */
+static void random_registers(struct step *s)
+{
+    for (unsigned i = 0; i < 6; i++) {
+        s->reg[i] = (struct act){.kind = below(4) ? NUMBER : POINTER,
+                                 .number = below(5),
+                                 .to = {(enum region)below(NOWHERE), 4 * below(3)}};
+    }
+}
+
+static void add_registers(struct model *m)
+{
+    m->registers = true;
+    for (unsigned i = 0; i < BLOCKS; i++) {
+        for (unsigned k = 0; k < 6; k++) {
+            m->reg[i][k] = below(2) ? 1 + below(REGISTERS) : 0;
+        }
+    }
+    for (unsigned i = 0; i < m->n; i++) {
+        random_registers(&m->step[i]);
     }
 }
 
@@ -159,6 +187,9 @@ static void define(struct maker *k, const struct model *m, const struct shape *s
         if (m->slot[block][i]) {
             block_slot(&b, 0, m->slot[block][i]);
         }
+        if (m->reg[block][i]) {
+            block_reg(&b, m->reg[block][i] - 1, 4);
+        }
     }
     add_block(k, &b);
 }
@@ -197,6 +228,13 @@ static uint64_t address(const struct shape *s, struct where w)
     return s->base[w.region] + w.off;
 }
 
+static uint64_t number_of(const struct shape *s, const struct act *a)
+{
+    return a->kind == NUMBER    ? a->number
+           : a->kind == POINTER ? address(s, a->to)
+                                : (uint32_t)s->pid;
+}
+
 static void put_insns(struct maker *k, const struct model *m, const struct shape *s,
                       const struct step *step, unsigned from, unsigned to)
 {
@@ -204,11 +242,12 @@ static void put_insns(struct maker *k, const struct model *m, const struct shape
         const struct act *a = &step->act[i];
         if (m->slot[step->block][i]) {
             put_addr(k, address(s, a->at));
-            put_value(k,
-                      a->kind == NUMBER    ? a->number
-                      : a->kind == POINTER ? address(s, a->to)
-                                           : (uint32_t)s->pid,
-                      4);
+            put_value(k, number_of(s, a), 4);
+        }
+        if (m->reg[step->block][i]) {
+            uint8_t *v = k->state + k->reg_off[m->reg[step->block][i] - 1];
+            put_le(v, number_of(s, &step->reg[i]), 4);
+            put_data(k, v, 4);
         }
     }
 }
@@ -244,6 +283,26 @@ static void map_all(struct maker *k, const struct shape *s)
     mapping(k, CTR_MAP_MMAP, 3, 0x22, s->base[MAPPED], 0x4000, 0, "");
 }
 
+static void make_registers(struct maker *k)
+{
+    uint8_t table[REGISTERS * 16];
+    char name[4];
+    size_t n = 0;
+
+    for (unsigned i = 0; i < REGISTERS; i++) {
+        snprintf(name, sizeof(name), "r%u", i);
+        add_register(k, table, &n, name, 4, 0);
+    }
+    write_registers(k, table, n);
+}
+
+static void begin_chunk(struct maker *k, const struct model *m)
+{
+    if (m->registers) {
+        put_state(k);
+    }
+}
+
 static void write_trace(const char *path, const struct model *m, unsigned threads,
                         const struct shape *shape, bool copy)
 {
@@ -251,12 +310,18 @@ static void write_trace(const char *path, const struct model *m, unsigned thread
     struct maker k = {0};
     uint32_t process, thread[8];
 
-    maker_open(&k, path, "arm", EM_ARM, false, 32, PROGRAM_EVENTS & ~CTR_EVENTS_REG);
+    maker_open(&k, path, "arm", EM_ARM, false, 32,
+               PROGRAM_EVENTS & (m->registers ? ~0u : ~CTR_EVENTS_REG));
+    if (m->registers) {
+        make_registers(&k);
+    }
     define_all(&k, m, &s);
     process = add_process(&k, s.pid, s.pid - 1);
     for (unsigned t = 0; t < threads; t++) {
         const unsigned n = t ? 20 : m->n;
         thread[t] = add_thread(&k, process, s.pid + (int32_t)t, t ? s.pid : 0);
+        memset(k.state, 0, sizeof(k.state));
+        begin_chunk(&k, m);
         if (!t) {
             map_all(&k, &s);
         }
@@ -264,6 +329,7 @@ static void write_trace(const char *path, const struct model *m, unsigned thread
             put_step(&k, m, &s, &m->step[i]);
             if (copy ? m->step[i].cut : !below(200)) {
                 flush_chunk(&k, thread[t], 0);
+                begin_chunk(&k, m);
             }
         }
         flush_chunk(&k, thread[t], 0);
@@ -294,6 +360,57 @@ static void insert(struct model *m, unsigned r, struct step s)
     m->n++;
 }
 
+/* The last write to the same register before; NULL: there is none. */
+static const struct act *write_before(const struct model *m, unsigned r, unsigned insn)
+{
+    const unsigned reg = m->reg[m->step[r].block][insn];
+
+    for (r++; r-- > 0;) {
+        for (; insn-- > 0;) {
+            if (m->reg[m->step[r].block][insn] == reg) {
+                return &m->step[r].reg[insn];
+            }
+        }
+        insn = r ? m->ninsn[m->step[r - 1].block] : 0;
+    }
+    return NULL;
+}
+
+/* A step that writes a register, and the instruction of the first that loads nothing: what a
+ * load of an id leads to is not compared. */
+static unsigned find_write(const struct model *m, unsigned *insn)
+{
+    for (;;) {
+        const unsigned r = MARGIN + below(m->n - 2 * MARGIN);
+        for (unsigned i = 0; i < m->ninsn[m->step[r].block]; i++) {
+            if (m->reg[m->step[r].block][i] && m->slot[m->step[r].block][i] != LOAD4) {
+                *insn = i;
+                return r;
+            }
+        }
+    }
+}
+
+/* Another number in a register, or with `kept' the one that it has. */
+static unsigned plant_register(struct model *b, unsigned *insn, bool kept)
+{
+    for (;;) {
+        const unsigned r = find_write(b, insn);
+        const struct act *before = write_before(b, r, *insn);
+        struct act *a = &b->step[r].reg[*insn];
+
+        if (!kept) {
+            *a = (struct act){a->at, NUMBER, 1 + (1u << 20) + below(1000), a->to};
+            return r;
+        }
+        if (before && before->kind == NUMBER && a->kind == NUMBER &&
+            before->number != a->number) {
+            a->number = before->number;
+            return r;
+        }
+    }
+}
+
 /* Changes the model of b and prints what to find. */
 static void plant(const char *what, struct model *b, unsigned *threads)
 {
@@ -313,6 +430,8 @@ static void plant(const char *what, struct model *b, unsigned *threads)
         } else {
             a->at.off += 4000 + 4 * below(4);
         }
+    } else if (!strcmp(what, "register") || !strcmp(what, "kept")) {
+        r = plant_register(b, &insn, *what == 'k');
     } else if (!strcmp(what, "inserted")) {
         struct step s;
         do {
@@ -341,15 +460,22 @@ static void plant(const char *what, struct model *b, unsigned *threads)
 void make_diff(char **argv)
 {
     static struct model a, b;
-    static const char prefix[] = "copy-";
+    static const char prefix[] = "copy-", regs[] = "reg-";
+    const bool registers = !strncmp(argv[1], regs, sizeof(regs) - 1);
     const bool copy = !strncmp(argv[1], prefix, sizeof(prefix) - 1);
     struct shape shape = {.module = 0};
     unsigned threads = 2, more = 2;
 
     state = 0x9e3779b97f4a7c15ull * (strtoull(argv[0], NULL, 10) + 1);
     make_model(&a, copy ? COPY_STEPS : STEPS);
+    if (registers) {
+        add_registers(&a);
+    }
     b = a;
-    plant(argv[1] + (copy ? sizeof(prefix) - 1 : 0), &b, &more);
+    plant(argv[1] + (copy        ? sizeof(prefix) - 1
+                     : registers ? sizeof(regs) - 1
+                                 : 0),
+          &b, &more);
     make_shape(&shape, &a);
     write_trace(argv[2], &a, threads, &shape, copy);
     if (!copy) {

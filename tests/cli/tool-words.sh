@@ -13,8 +13,8 @@ says "unknown option '--rnig' (did you mean '--ring'?)" cannoli-record --rnig=3 
 says "unknown option '--dissasembly' (did you mean '--disassembly'?)" tracecov --dissasembly t.ctr
 says "unknown option '--nonsense'" tracedump --nonsense t.ctr
 says "unknown option '--'x'" tracedump "--'x=1" t.ctr
-says "option '--st' is ambiguous: --strings, --state, --statistics" tracedump --st t.ctr
-all="exec, load, store, mem, val, phys, reg, sys, sig, map, thr, mark, int, ctx, order, pwr, ram, dma, io, task, time, all"
+says "option '--st' is ambiguous: --strings, --state, --stack, --statistics" tracedump --st t.ctr
+all="exec, load, store, mem, val, phys, reg, sys, sig, map, thr, mark, int, ctx, order, pwr, ram, dma, io, task, key, time, all"
 says "unknown option '--histogram': tracedump has it" tracesym --histogram=size t.ctr
 says "unknown option '--function': tracesym and tracecov have it" tracedump --function main t.ctr
 says "no trace file given: 't.ctr' is the argument of '--thread'" tracedump -q --thread t.ctr

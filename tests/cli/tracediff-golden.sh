@@ -2,7 +2,7 @@
 # The text and the JSON of differences of each kind, of made traces.
 . "$SRC/tests/cli/libtracedump.sh"
 all=
-for what in value address inserted result memory end thread; do
+for what in value address inserted result memory end thread reg-register; do
     "$TOOLS/mktrace" diff 3 $what a.ctr b.ctr >/dev/null || exit 1
     run 1 "$BIN/tracediff" --lines=2 --width=120 a.ctr b.ctr
     silent $what
@@ -19,6 +19,17 @@ run 1 "$BIN/tracediff" --ignore=addresses,calls a.ctr b.ctr
 "$TOOLS/mktrace" diff 3 address a.ctr b.ctr >where
 run 0 "$BIN/tracediff" --ignore=data a.ctr b.ctr
 run 0 "$BIN/tracediff" --ignore=addresses a.ctr b.ctr
+for what in register kept; do
+    "$TOOLS/mktrace" diff 3 reg-$what a.ctr b.ctr >where
+    run 1 "$BIN/tracediff" --json a.ctr b.ctr
+    name=$(grep -o '"register":{"name":"r[0-3]"' stdout | head -n 1 | cut -d'"' -f6)
+    run 0 "$BIN/tracediff" --ignore="reg:$name" a.ctr b.ctr
+    run 0 "$BIN/tracediff" --ignore="reg:[r]*" a.ctr b.ctr
+    run 0 "$BIN/tracediff" --ignore=registers a.ctr b.ctr
+    run 0 "$BIN/tracediff" --ignore=data a.ctr b.ctr
+    run 0 "$BIN/tracediff" --by-function a.ctr b.ctr
+    run 1 "$BIN/tracediff" --ignore=addresses,reg:r9 a.ctr b.ctr
+done
 "$TOOLS/mktrace" diff 3 memory a.ctr b.ctr >where
 run 0 "$BIN/tracediff" --ignore=calls a.ctr b.ctr
 run 0 "$BIN/tracediff" --ignore=call:re?d a.ctr b.ctr

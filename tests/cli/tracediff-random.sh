@@ -7,7 +7,8 @@ python3 - "$TOOLS/mktrace" "$BIN/tracediff" <<'END' || fail "planted differences
 import json, subprocess, sys
 mktrace, tracediff = sys.argv[1:]
 WHAT = ["none", "value", "address", "inserted", "result", "memory", "end", "thread"]
-SHOWN = {"inserted": "code", "result": "call", "memory": "call"}
+REG = ["none", "register", "kept", "value", "result"]
+SHOWN = {"inserted": "code", "result": "call", "memory": "call", "kept": "register"}
 bad = 0
 
 
@@ -16,7 +17,7 @@ def check(seed, what):
                           capture_output=True, text=True).stdout.split()
     run = subprocess.run([tracediff, "--json", "a.ctr", "b.ctr"], capture_output=True, text=True)
     copy = what.startswith("copy-")
-    what = what.removeprefix("copy-")
+    what = what.removeprefix("copy-").removeprefix("reg-")
     lines = [json.loads(line) for line in run.stdout.splitlines()]
     at, only_a, only_b = map(int, plan[1:])
     if run.stderr:
@@ -41,8 +42,9 @@ def check(seed, what):
     return None
 
 
-for seed in range(240):
-    what = WHAT[seed % len(WHAT)] if seed < 200 else "copy-" + WHAT[seed % 7]
+for seed in range(320):
+    what = (WHAT[seed % len(WHAT)] if seed < 200 else "copy-" + WHAT[seed % 7] if seed < 240 else
+            "reg-" + REG[seed % len(REG)])
     wrong = check(seed, what)
     if wrong:
         print("seed %d, %s: %s" % (seed, what, wrong))

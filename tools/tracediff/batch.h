@@ -49,6 +49,14 @@ static inline uint32_t access_size(const struct access *a)
     return a->what >> 3;
 }
 
+/* A register that an instruction changed. */
+struct write {
+    uint64_t value; /* of up to 8 bytes; of more: where its bytes are in the pool */
+    uint32_t pos;   /* of its instruction, from that of the batch */
+    uint16_t reg;   /* index in the table of the first trace */
+    uint16_t size;  /* bytes, little-endian */
+};
+
 /* What the system did before an instruction. */
 struct event {
     uint64_t ordinal; /* of that instruction */
@@ -72,6 +80,8 @@ struct batch {
     uint32_t ord[BATCH_RUNS + 64]; /* ordinal, from that of the batch */
     struct access *access;
     size_t naccess, access_cap;
+    struct write *write;
+    size_t nwrite, write_cap;
     struct event *event;
     size_t nevent, event_cap;
     uint8_t *pool;

@@ -9,6 +9,7 @@
 #include "input/trace.h"
 #include "maplog.h"
 #include "pairs.h"
+#include "registers.h"
 #include "skip.h"
 
 struct comparison {
@@ -86,9 +87,13 @@ static int check_sides(const struct comparison *c)
 static void choose_data(struct comparison *c)
 {
     unsigned compare = c->side[0].info.events & c->side[1].info.events &
-                       (CTR_HAS_MEM | CTR_HAS_VAL | CTR_HAS_SYS);
+                       (CTR_HAS_MEM | CTR_HAS_VAL | CTR_HAS_SYS | CTR_HAS_REG);
 
-    compare &= c->opt->ignore & IGNORE_VALUES ? ~CTR_HAS_VAL : ~0u;
+    compare &= c->opt->ignore & IGNORE_VALUES ? ~(CTR_HAS_VAL | CTR_HAS_REG) : ~0u;
+    /* Two builds use other registers for the same. */
+    compare &= c->opt->ignore & IGNORE_REGISTERS || c->opt->pair.by_function
+                   ? ~CTR_HAS_REG
+                   : ~0u;
     compare &= c->opt->ignore & IGNORE_CALLS ? ~CTR_HAS_SYS : ~0u;
     if (c->opt->ignore & IGNORE_ADDRESSES) {
         c->opt->pair.ignore_addresses = true;
@@ -158,6 +163,10 @@ static int open_both(struct comparison *c)
     if (modset_open(&c->modset, &opt->modset)) {
         return COMPARE_TROUBLE;
     }
+    if (!registers_pair((struct side *[]){&c->side[0], &c->side[1]},
+                        opt->ignored_registers, opt->nr_ignored_registers)) {
+        return trouble(c, "cannot be compared: no memory");
+    }
     status = load_side(c, 0);
     status = status ? status : load_side(c, 1);
     return status || modset_status(c->modset) ? COMPARE_TROUBLE : COMPARE_EQUAL;
@@ -169,6 +178,7 @@ static void close_side(struct side *s)
     maplog_free(s->maps);
     skip_fini(s);
     free(s->ignored.v);
+    free(s->registers);
     ctr_close(s->trace);
     ctr_close(s->view);
 }

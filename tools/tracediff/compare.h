@@ -24,6 +24,8 @@ struct compare_options {
     struct locations ignored; /* code */
     const char *const *ignored_modules;
     unsigned nr_ignored_modules;
+    const char *const *ignored_registers; /* globs */
+    unsigned nr_ignored_registers;
     struct thread_names threads, with; /* see pairs.h */
     enum counts_of counts;             /* compare these, and nothing else */
     bool has_at;

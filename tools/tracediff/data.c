@@ -9,6 +9,7 @@
 #include "events.h"
 #include "meaning.h"
 #include "pair.h"
+#include "writes.h"
 
 #define NONE UINT32_MAX
 
@@ -202,6 +203,22 @@ static void pass_equal(struct pair *p, const uint32_t pos[2], uint32_t most)
     p->at[1].access += (size_t)(a - begin);
 }
 
+/* Whether a load got bytes that decide what the instruction writes: other ones, and no pointers
+ * with one meaning. */
+static bool is_other_load(struct pair *p, const struct access *a, const struct access *b)
+{
+    const uint32_t n = access_size(a);
+    const unsigned word = p->guest[0].word;
+    const uint8_t *x = value_of(p->at[0].b, a), *y = value_of(p->at[1].b, b);
+
+    if (a->what & ACCESS_STORE || !has_values(a, b) || n != access_size(b) ||
+        !memcmp(x, y, n)) {
+        return false;
+    }
+    return n != word || !same_address(p, guest_load(&p->guest[0], x, word),
+                                      guest_load(&p->guest[1], y, word));
+}
+
 static void do_access(struct pair *p, uint32_t at, uint32_t xa, uint32_t xb)
 {
     struct spot *s = p->at;
@@ -210,7 +227,12 @@ static void do_access(struct pair *p, uint32_t at, uint32_t xa, uint32_t xb)
 
     enum difference_kind kind = DIFFERENCE_ACCESS;
 
-    if (!a || !b || !same_access(p, a, b, &kind)) {
+    const bool same = a && b && same_access(p, a, b, &kind);
+
+    if (a && b && is_other_load(p, a, b)) {
+        p->other_load = p->equal + at + 1;
+    }
+    if (!same) {
         access_differs(p, a, b, kind, p->equal + at);
     } else if (!p->opt->ignore_addresses) {
         know(p, a->addr, b->addr);
@@ -231,7 +253,7 @@ void data_compare(struct pair *p, uint32_t n, bool before)
         const uint32_t ea = next_event(&s[0], pos[0], pos[0] + n + before);
         const uint32_t eb = next_event(&s[1], pos[1], pos[1] + n + before);
         const uint32_t e = ea < eb ? ea : eb;
-        uint32_t xa, xb, x;
+        uint32_t xa, xb, x, wa, wb, w;
 
         forget(p);
         if (s[0].b && s[1].b && n) {
@@ -240,13 +262,23 @@ void data_compare(struct pair *p, uint32_t n, bool before)
         xa = next_access(&s[0], pos[0], pos[0] + n);
         xb = next_access(&s[1], pos[1], pos[1] + n);
         x = xa < xb ? xa : xb;
-        if (e == NONE && x == NONE) {
+        /* An instruction writes registers after its accesses, and before the system. */
+        if (s[0].b && s[1].b && n) {
+            const uint32_t until = x < e ? x : e;
+            writes_pass_equal(p, pos, until < n ? until : n);
+        }
+        wa = writes_next(&s[0], pos[0], pos[0] + n);
+        wb = writes_next(&s[1], pos[1], pos[1] + n);
+        w = wa < wb ? wa : wb;
+        if (e == NONE && x == NONE && w == NONE) {
             return;
         }
-        if (e <= x) {
+        if (e <= x && e <= w) {
             do_event(p, e, ea, eb);
-        } else {
+        } else if (x <= w) {
             do_access(p, x, xa, xb);
+        } else {
+            writes_compare(p, pos, w, wa, wb);
         }
     }
 }

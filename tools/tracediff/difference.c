@@ -11,6 +11,8 @@ const char *difference_name(const struct difference *d)
         return "address";
     case DIFFERENCE_VALUE:
         return "value";
+    case DIFFERENCE_REGISTER:
+        return "register";
     case DIFFERENCE_EVENT:
         return "call";
     default:

@@ -85,14 +85,3 @@ bool same_bytes(struct pair *p, const uint8_t *a, const uint8_t *b, size_t n, si
     }
     return true;
 }
-
-bool data_same(struct pair *p, const uint64_t ordinal[2], const uint8_t *a,
-               const uint8_t *b, size_t n)
-{
-    size_t at;
-
-    for (unsigned i = 0; i < 2; i++) {
-        space_go(&p->space[i], ordinal[i], true, 0);
-    }
-    return same_bytes(p, a, b, n, &at);
-}

@@ -122,11 +122,15 @@ static void skip(struct pair *p, unsigned side, uint64_t n)
     }
     if (!refill(p, side)) {
         s->access = s->b ? s->b->naccess : 0;
+        s->write = s->b ? s->b->nwrite : 0;
         s->event = s->b ? s->b->nevent : 0;
         return;
     }
     while (s->access < s->b->naccess && s->b->access[s->access].pos < spot_pos(s)) {
         s->access++;
+    }
+    while (s->write < s->b->nwrite && s->b->write[s->write].pos < spot_pos(s)) {
+        s->write++;
     }
     while (s->event < s->b->nevent && s->b->event[s->event].pos < spot_pos(s)) {
         s->event++;
@@ -283,7 +287,8 @@ int pair_compare(struct pair *p, const uint64_t from[2])
     uint64_t end[2];
 
     p->equal = p->skipped = p->shown = 0;
-    p->full = p->call_ignored = false;
+    p->full = p->call_ignored = p->apart_known = false;
+    p->other_load = 0;
     p->error = 0;
     map64_clear(&p->seen);
     memset(p->higher, 0, sizeof(p->higher));

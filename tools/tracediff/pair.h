@@ -4,7 +4,7 @@
  *
  *   pair.c     goes through both as long as they are equal, run by run
  *   spot.c     where both are
- *   data.c     their accesses and system calls there
+ *   data.c     their accesses and system calls there, writes.c their registers
  *   align.c    after a difference, finds where both go on alike
  *   skip.c     finds equal chunks, which need not be read
  */
@@ -25,10 +25,11 @@
 #include "stream.h"
 
 enum difference_kind {
-    DIFFERENCE_CODE,    /* other instructions ran */
-    DIFFERENCE_ACCESS,  /* an access is of one side only, or has another size or kind */
-    DIFFERENCE_ADDRESS, /* it is to another address */
-    DIFFERENCE_VALUE,   /* it has another value */
+    DIFFERENCE_CODE,     /* other instructions ran */
+    DIFFERENCE_ACCESS,   /* an access is of one side only, or has another size or kind */
+    DIFFERENCE_ADDRESS,  /* it is to another address */
+    DIFFERENCE_VALUE,    /* it has another value */
+    DIFFERENCE_REGISTER, /* an instruction wrote another value into a register */
     DIFFERENCE_EVENT, /* another system call, result or memory of it, or another signal */
 };
 
@@ -42,20 +43,22 @@ struct difference {
         uint64_t n; /* CODE: instructions until both go on alike; with !again, what was
                              looked at */
         const struct access *access; /* NULL: there is none */
+        const struct write *write;
         const struct event *event;
-        const uint8_t *data; /* of the value of an access of more than 8 bytes; payload */
+        const uint8_t *data; /* of an access or a write; payload of an event */
     } side[2];
     bool again;    /* CODE: both go on alike after n */
     uint64_t hash; /* of the instruction, or of what the event is */
     size_t at;     /* EVENT: of memory, the byte from which on it differs */
 };
 
-/* "code", "end", "access", "address", "value", "call" */
+/* "code", "end", "access", "address", "value", "register", "call" */
 const char *difference_name(const struct difference *d);
 
 struct pair;
 
 #define PAIR_PAGES 64u
+#define PAIR_APART 32u
 
 struct pair_options {
     bool ignore_addresses;
@@ -72,7 +75,7 @@ struct spot {
     bool
         still; /* the thread changes no mappings in this batch: the space is right for it */
     uint32_t i, off;
-    size_t access, event; /* the next ones */
+    size_t access, write, event; /* the next ones */
 };
 
 struct pair {
@@ -99,10 +102,19 @@ struct pair {
         uint64_t page, distance;
     } higher[PAIR_PAGES];
     uint32_t higher_as_of;
+    /* All such distances, for numbers made of pointers; see distance.c. */
+    uint64_t apart[PAIR_APART];
+    unsigned nr_apart;
+    uint32_t apart_as_of;
+    bool apart_known;
     struct map64 seen;
-    uint64_t equal;    /* instructions compared, ... */
-    uint64_t skipped;  /* ... of which were not read */
-    uint64_t shown;    /* ... as of the progress line */
+    uint64_t equal;      /* instructions compared, ... */
+    uint64_t skipped;    /* ... of which were not read */
+    uint64_t shown;      /* ... as of the progress line */
+    uint64_t other_load; /* instructions compared before and with the last one with a load
+                            that has other bytes */
+    struct write kept_write; /* see writes.c */
+    uint8_t kept[CTR_REG_STRIDE];
     bool call_ignored; /* the last system call is one of opt->ignored_calls */
     bool full;         /* the report wants no more */
     int error;         /* of libctr, of side `failed' */
@@ -134,10 +146,6 @@ uint64_t spot_ordinal(const struct pair *p, unsigned side);
 /* data.c: compares what the next n instructions of both sides did, and with `before' what
  * the system did before the one after them. */
 void data_compare(struct pair *p, uint32_t n, bool before);
-
-/* Whether n bytes of each side before these instructions, in memory order, mean the same. */
-bool data_same(struct pair *p, const uint64_t ordinal[2], const uint8_t *a,
-               const uint8_t *b, size_t n);
 
 /* align.c: finds the nearest places where both go on alike: how many instructions are in
  * between.  False: none within the limit; then n says how many there are.  Sets p->error to

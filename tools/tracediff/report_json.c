@@ -40,6 +40,26 @@ static bool put_access(struct textbuf *b, const struct guest *g,
            textbuf_printf(b, "}");
 }
 
+/* ,"register":{"name":"r4","value":"0x1234"} */
+static bool put_write(struct textbuf *b, const struct side *first,
+                      const struct difference_side *s)
+{
+    const char *name = ctr_trace_reg(first->view, s->write->reg)->name;
+    unsigned n = s->write->size;
+    bool ok = textbuf_printf(b, ",\"register\":{\"name\":") &&
+              textbuf_json_string(b, name, strlen(name)) &&
+              textbuf_printf(b, ",\"value\":\"0x");
+
+    while (n > 1 && !s->data[n - 1]) {
+        n--;
+    }
+    ok = ok && textbuf_printf(b, "%x", s->data[n - 1]);
+    while (ok && --n) {
+        ok = textbuf_printf(b, "%02x", s->data[n - 1]);
+    }
+    return ok && textbuf_printf(b, "\"}");
+}
+
 static bool put_call(struct textbuf *b, const struct guest *g,
                      const struct ctr_os_event *e)
 {
@@ -129,6 +149,7 @@ static int put_side(struct report *r, struct pair *p, const struct difference *d
         ok = ok && textbuf_printf(b, ",\"only\":%" PRIu64, s->n);
     }
     ok = ok && (!s->access || put_access(b, &p->guest[i], s)) &&
+         (!s->write || put_write(b, r->side[0], s)) &&
          (!s->event || put_event(b, &p->guest[i], s)) && textbuf_printf(b, "}");
     return ok ? 0 : -CTR_E_NOMEM;
 }

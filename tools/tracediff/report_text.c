@@ -9,6 +9,7 @@
 #include "input/machine.h"
 #include "report.h"
 #include "rows.h"
+#include "writes.h"
 
 #define ORDINAL_WIDTH 10u
 
@@ -210,30 +211,32 @@ static bool put_register(struct textbuf *b, const char *name, const uint8_t *v,
     return ok;
 }
 
-/* Registers are little-endian, and data_same takes memory. */
-static bool same_register(struct pair *p, const struct difference *d, const uint8_t *a,
-                          const uint8_t *b, unsigned n)
-{
-    const uint64_t ordinal[2] = {d->side[0].ordinal, d->side[1].ordinal};
-    uint8_t x[CTR_REG_STRIDE], y[CTR_REG_STRIDE];
-
-    if (!memcmp(a, b, n)) {
-        return true;
-    }
-    for (unsigned i = 0; i < n; i++) {
-        const unsigned k = p->guest[0].big_endian ? n - 1 - i : i;
-        x[k] = a[i];
-        y[k] = b[i];
-    }
-    return data_same(p, ordinal, x, y, n);
-}
-
 static bool put_note(struct report *r, const char *text)
 {
     struct textbuf b = {0};
     const bool ok = textbuf_printf(&b, "%s", text) && rows_note(r, &b);
 
     textbuf_fini(&b);
+    return ok;
+}
+
+/* The register that an instruction wrote. */
+static bool put_write(struct report *r, const struct difference *d)
+{
+    struct textbuf cell[2] = {{0}, {0}};
+    const struct ctr_reg *reg;
+    bool ok = true;
+
+    if (!d->side[0].write) {
+        return true;
+    }
+    reg = ctr_trace_reg(r->side[0]->view, d->side[0].write->reg);
+    for (unsigned i = 0; ok && i < 2; i++) {
+        ok = put_register(&cell[i], reg->name, d->side[i].data, reg->size);
+    }
+    ok = ok && rows_put(r, &cell[0], &cell[1], '|');
+    textbuf_fini(&cell[0]);
+    textbuf_fini(&cell[1]);
     return ok;
 }
 
@@ -256,12 +259,13 @@ static int put_registers(struct report *r, struct pair *p, const struct differen
         ok = ok && v[i] &&
              !ctr_state_at(r->side[i]->view, p->thread[i]->index, d->side[i].ordinal,
                            v[i], &pc, &time, NULL);
+        space_go(&p->space[i], d->side[i].ordinal, true, 0);
     }
     for (uint32_t i = 0; ok && (reg = ctr_trace_reg(r->side[0]->view, i)) != NULL; i++) {
         const uint8_t *a = v[0] + (size_t)i * CTR_REG_STRIDE, *b;
         other = reg_named(r->side[1]->view, reg->name);
         b = other ? v[1] + (size_t)other->index * CTR_REG_STRIDE : NULL;
-        if (!b || other->size != reg->size || same_register(p, d, a, b, reg->size)) {
+        if (!b || other->size != reg->size || registers_same(p, a, b, reg->size)) {
             continue;
         }
         left.len = right.len = 0;
@@ -286,7 +290,8 @@ static bool put_title(struct report *r, struct pair *p, const struct difference 
         {"call", "another system call, result or signal"},
         {"access", "another access"},
         {"address", "another address"},
-        {"value", "another value"}};
+        {"value", "another value"},
+        {"register", "another value of a register"}};
     const char *name = difference_name(d), *text = name;
     char a[THREAD_TEXT], b[THREAD_TEXT];
     struct textbuf line = {0};
@@ -383,7 +388,7 @@ int report_text(struct report *r, struct pair *p, const struct difference *d,
     }
     ok = put_title(r, p, d);
     if (d->kind != DIFFERENCE_CODE) {
-        ok = ok && put_data(r, d) && put_memory(r, d);
+        ok = ok && put_data(r, d) && put_memory(r, d) && put_write(r, d);
     } else {
         ok = ok && put_lines(r, &r->lines[0], &r->lines[1], d->side[0].ordinal,
                              d->side[1].ordinal, true);

@@ -16,6 +16,7 @@
 #define IGNORE_ADDRESSES 1u
 #define IGNORE_VALUES 2u
 #define IGNORE_CALLS 4u /* system calls and signals */
+#define IGNORE_REGISTERS 8u
 
 struct side {
     const char *path;
@@ -26,7 +27,9 @@ struct side {
     struct maplog *maps;
     struct code_table *codes; /* of both sides */
     bool by_function;         /* see struct code_lookup */
-    unsigned compare;         /* CTR_HAS_MEM, _VAL, _SYS: what both sides have of these */
+    unsigned compare; /* CTR_HAS_MEM, _VAL, _SYS, _REG: what both sides have of these */
+    uint16_t *registers; /* see registers.h */
+    uint32_t nr_registers;
     /* Code that is not compared. */
     struct tool_ranges ignored;
     const char *const *ignored_modules; /* globs */

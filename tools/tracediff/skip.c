@@ -153,6 +153,7 @@ static bool same_chunk(const struct pair *p, const struct thread_chunk *a,
         ctr_trace_chunk_hash(p->side[1]->view, b->index, &y, NULL) || x.runs != y.runs ||
         (compare & CTR_HAS_MEM && x.accesses != y.accesses) ||
         (compare & CTR_HAS_VAL && x.values != y.values) ||
+        (compare & CTR_HAS_REG && x.registers != y.registers) ||
         (compare & CTR_HAS_SYS && (calls_in(a) || calls_in(b)) && x.events != y.events)) {
         return false;
     }

@@ -371,14 +371,18 @@ static void *read_thread(void *arg)
 {
     struct stream *s = arg;
     const uint32_t thread = s->thread->index;
-    const struct ctr_replay_ops ops = {.begin = on_begin, .run = on_run, .os = on_event};
-    const struct ctr_filter filter = {.from = s->from,
-                                      .to = s->to,
-                                      .kinds = CTR_KIND_EXEC | CTR_KIND_LOAD |
-                                               CTR_KIND_STORE | CTR_KIND_SYS |
-                                               CTR_KIND_MAP,
-                                      .threads = &thread,
-                                      .nthread = 1};
+    const bool registers = s->side->compare & CTR_HAS_REG;
+    const struct ctr_replay_ops ops = {.begin = on_begin,
+                                       .run = on_run,
+                                       .reg = registers ? stream_on_reg : NULL,
+                                       .os = on_event};
+    const struct ctr_filter filter = {
+        .from = s->from,
+        .to = s->to,
+        .kinds = CTR_KIND_EXEC | CTR_KIND_LOAD | CTR_KIND_STORE | CTR_KIND_SYS |
+                 CTR_KIND_MAP | (registers ? CTR_KIND_REG : 0),
+        .threads = &thread,
+        .nthread = 1};
     const struct ctr_replay_opts opts = {
         .workers = 1, .filter = &filter, .run_accesses = (uint8_t)s->accesses};
     int ret = ctr_replay(s->side->trace, &ops, s, &opts, &s->diag), last;
@@ -460,6 +464,7 @@ void stream_fini(struct stream *s)
         struct batch *b = s->spare;
         s->spare = b->next;
         free(b->access);
+        free(b->write);
         free(b->event);
         free(b->pool);
         free(b);

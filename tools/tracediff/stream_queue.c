@@ -23,15 +23,16 @@ struct batch *stream_take_spare(struct stream *s)
         b = malloc(sizeof(*b));
         if (b) {
             b->access = NULL;
+            b->write = NULL;
             b->event = NULL;
             b->pool = NULL;
-            b->access_cap = b->event_cap = b->pool_cap = 0;
+            b->access_cap = b->write_cap = b->event_cap = b->pool_cap = 0;
         }
     }
     if (b) {
         b->next = NULL;
         b->n = b->ninsn = 0;
-        b->naccess = b->nevent = b->npool = 0;
+        b->naccess = b->nwrite = b->nevent = b->npool = 0;
         b->pos = s->pos;
         b->time_ns = s->time_ns;
     }

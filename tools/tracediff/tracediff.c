@@ -39,8 +39,8 @@ static const struct tool_option option_table[] = {
      "with these threads of B, not those that were created\nin the same order"},
     {OPT_AT, "at", "N,M", "begin at ordinal N of A and M of B"},
     {OPT_IGNORE, "ignore", "LIST",
-     "do not compare this: addresses, values, data (both),\ncalls, call:NAME, code at "
-     "PLACES (FUNCTION, A-B,\nMODULE!FUNCTION), module:NAME"},
+     "do not compare this: addresses, values, data (both),\nregisters, reg:NAME, calls, "
+     "call:NAME, code at PLACES\n(FUNCTION, A-B, MODULE!FUNCTION), module:NAME"},
     {OPT_LOOKAHEAD, "lookahead", "N",
      "search N instructions for the place where both go\non alike; default 4M"},
     {OPT_BY_FUNCTION, "by-function", NULL,
@@ -72,7 +72,7 @@ static const struct tool_option option_table[] = {
 struct command_line {
     struct compare_options compare;
     struct sym_options sym;
-    struct tool_words modules, calls;
+    struct tool_words modules, calls, registers;
     struct tool_words items; /* copies, of --ignore */
     enum tool_color color;
     bool no_pager, done;
@@ -101,9 +101,10 @@ static bool ignore_item(struct command_line *c, char *item)
         unsigned bits;
     } words[] = {{"addresses", IGNORE_ADDRESSES},
                  {"values", IGNORE_VALUES},
+                 {"registers", IGNORE_REGISTERS},
                  {"data", IGNORE_ADDRESSES | IGNORE_VALUES},
                  {"calls", IGNORE_CALLS}};
-    static const char module[] = "module:", call[] = "call:";
+    static const char module[] = "module:", call[] = "call:", reg[] = "reg:";
 
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
         if (!strcmp(item, words[i].name)) {
@@ -114,6 +115,10 @@ static bool ignore_item(struct command_line *c, char *item)
     if (!strncmp(item, module, sizeof(module) - 1)) {
         return item[sizeof(module) - 1] &&
                tool_words_add(&c->modules, item + sizeof(module) - 1);
+    }
+    if (!strncmp(item, reg, sizeof(reg) - 1)) {
+        return item[sizeof(reg) - 1] &&
+               tool_words_add(&c->registers, item + sizeof(reg) - 1);
     }
     if (!strncmp(item, call, sizeof(call) - 1)) {
         return item[sizeof(call) - 1] &&
@@ -254,6 +259,8 @@ static int finish_options(struct command_line *c, struct tool_options *o)
     opt->modset.quiet = opt->report.quiet;
     opt->ignored_modules = c->modules.v;
     opt->nr_ignored_modules = c->modules.n;
+    opt->ignored_registers = c->registers.v;
+    opt->nr_ignored_registers = c->registers.n;
     opt->pair.ignored_calls = c->calls.v;
     opt->pair.nr_ignored_calls = c->calls.n;
     opt->site.substitute = c->sym.substitute.v;
@@ -305,6 +312,7 @@ static void free_command_line(struct command_line *c)
     free(c->items.v);
     free(c->modules.v);
     free(c->calls.v);
+    free(c->registers.v);
 }
 
 int main(int argc, char **argv)

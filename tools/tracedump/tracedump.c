@@ -24,6 +24,7 @@ enum {
     OPT_NO_MODULES,
     OPT_STATE,
     OPT_MEMORY,
+    OPT_STACK,
     OPT_WRITERS,
     OPT_HISTOGRAM,
     OPT_TOP,
@@ -50,6 +51,7 @@ static const struct tool_option option_table[] = {
     {OPT_STATE, "state", "MOMENT",
      "registers, mappings and next instruction of a thread\nbefore its ordinal N, or at "
      "crash, end, call:NAME/N ..."},
+    {OPT_STACK, "stack", NULL, "with --state: also the calls that the thread is in"},
     {OPT_MEMORY, "memory", "PLACES",
      "with --state: also what memory holds there: VARIABLE,\nA-B, A+LENGTH"},
     {OPT_WRITERS, "writers", NULL, "with --memory: also what wrote these bytes last"},
@@ -77,7 +79,7 @@ struct command_line {
     struct modset_options modset;
     struct moment_text state;
     struct locations memory;
-    bool physical, writers;
+    bool physical, writers, stack;
     struct search_request search;
     struct hist_request hist;
     struct find_request find;
@@ -117,6 +119,8 @@ static bool set_option(void *to, int key, const char *arg)
     case OPT_STATE:
         c->modes += !c->state.kind;
         return moment_parse(arg, &c->state);
+    case OPT_STACK:
+        return c->stack = true;
     case OPT_MEMORY:
         c->physical |= !strncmp(arg, "phys:", strlen("phys:"));
         return location_list_add(&c->memory, arg);
@@ -156,6 +160,9 @@ static int finish_state(struct command_line *c)
                                 "--state shows a place, not instructions or "
                                 "accesses: %s does not go with it",
                                 by_addr ? "--addr" : "--pc");
+    }
+    if (c->stack && !c->state.kind) {
+        return tool_usage_error(PROG, "--stack is for --state only");
     }
     if (c->memory.n && !c->state.kind) {
         return tool_usage_error(PROG, "--memory is for --state only");
@@ -209,7 +216,8 @@ static int finish_options(struct command_line *c)
 static unsigned symbols_of(const struct command_line *c)
 {
     return filter_options_symbols(&c->filter) | moment_symbols(&c->state) |
-           moment_symbols(&c->search.moment);
+           moment_symbols(&c->search.moment) |
+           (c->stack ? SYMFILE_LINES | SYMFILE_FRAMES : 0);
 }
 
 /* Opens the files that the trace names: for names, or only for addresses of files. */
@@ -245,6 +253,9 @@ static int show_state(struct ctr_trace *tr, const struct command_line *c,
     int status = dump_memory_check(tr, opt);
 
     status = status ? status : dump_state(tr, opt, at);
+    if (!status && c->stack) {
+        status = dump_stack(tr, opt, at);
+    }
     if (!status && opt->filter.naddr) {
         status = dump_memory(tr, opt, at);
     }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The parts of tracedump: tracedump.c parses the command line, info.c is --info, state.c
- * is --state, state_memory.c its --memory, summary.c is --summary, hist.c
- * and its parts are --histogram, places.c finds the files of modules.  dump/ prints
+ * is --state, stack.c and its parts are --stack, state_memory.c its --memory,
+ * summary.c is --summary, hist.c and its parts are --histogram, places.c finds the files of modules.  dump/ prints
  * events.
  */
 #ifndef TRACEDUMP_H
@@ -16,6 +16,9 @@
 /* Each prints its output and returns the same as dump_events. */
 int dump_info(struct ctr_trace *tr, const struct dump_options *opt);
 int dump_state(struct ctr_trace *tr, const struct dump_options *opt,
+               const struct moment *at);
+/* The calls that the thread is in at the moment; opt->places has lines and frames. */
+int dump_stack(struct ctr_trace *tr, const struct dump_options *opt,
                const struct moment *at);
 /* The bytes of opt->filter's addrs at the moment.  The check comes first: TOOL_OK, or
  * TOOL_USAGE after a line on stderr if they are too many. */

@@ -9,26 +9,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/array.h"
-#include "call_list.h"
-#include "input/trace.h"
+#include "calltree/frames.h"
+#include "calltree/known.h"
 #include "last_place.h"
+#include "prog.h"
 #include "state/call.h"
 #include "state/memory.h"
 #include "state/variables.h"
 
 #define STOP_NOMEM 1
 
-/* A frame, the innermost last.  Of a process that was forked, the older ones are of its
- * parent; of a machine's task, they are of the vCPUs that ran it. */
+/* What is known of a frame besides its call. */
 struct frame_at {
-    uint32_t function;
-    struct instant from;   /* the function's first instruction */
-    struct instant opened; /* after the call */
-    struct instant now;    /* the instruction that it is at: the call of the next frame */
-    bool unseen;           /* the trace does not have that instruction */
-    bool midway, uncalled; /* as of struct call_span */
-    /* states there, and at its begin */
+    const struct call_frame *call;
+    /* states at the instruction that it is at, and at its begin */
     uint64_t pc;
     bool past; /* pc is that of the instruction before */
     uint8_t *regs, *entry;
@@ -42,10 +36,9 @@ struct backtracer {
     const struct dump_options *dump;
     struct ctr_info info;
     struct call_printer printer;
-    struct calltree *tree;
-    struct frame_at *v;
+    struct call_frames calls;
+    struct frame_at *v; /* one for each */
     uint32_t n;
-    size_t cap;
     struct textbuf out;
     struct memory_view *memory;
     struct moment memory_at;
@@ -57,71 +50,20 @@ struct backtracer {
 
 /* ---------------------------------------------------------------------- frames */
 
-static int on_open(void *arg, const struct calltree *t, const struct call_span *s)
-{
-    struct backtracer *b = arg;
-
-    (void)t;
-    if (s->thread != b->opt->at->thread) {
-        return 0;
-    }
-    if (!array_reserve(&b->v, &b->cap, b->n + (size_t)1, sizeof(*b->v))) {
-        b->no_memory = true;
-        return 1;
-    }
-    b->v[b->n++] = (struct frame_at){.function = s->function,
-                                     .from = {s->from_thread, s->from},
-                                     .opened = {s->opened_thread, s->opened},
-                                     .midway = s->midway,
-                                     .uncalled = s->uncalled};
-    return 0;
-}
-
-/* Where a frame is: at the moment, or at the call of the next one. */
-static void find_now(struct backtracer *b, uint32_t i)
-{
-    const struct instant *next = i + 1 < b->n ? &b->v[i + 1].opened : NULL;
-    struct frame_at *f = &b->v[i];
-
-    if (!next) {
-        f->now = (struct instant){b->opt->at->thread, b->opt->at->ordinal};
-    } else if (!b->v[i + 1].uncalled &&
-               next->ordinal > ctr_trace_thread(b->tr, next->thread)->first) {
-        f->now = (struct instant){next->thread, next->ordinal - 1};
-    } else {
-        f->now = f->from;
-        f->unseen = true;
-    }
-    if (f->now.thread == f->from.thread && f->now.ordinal < f->from.ordinal) {
-        f->now.ordinal = f->from.ordinal;
-    }
-}
-
-/*
- * Everything up to the moment: of its thread by ordinal, of the others by time.  Its
- * instruction is included: the first one of a function is where a call is known.  The end
- * of the thread, where all calls end, is not.
- */
 static int find_frames(struct backtracer *b)
 {
-    const struct ctr_thread *t = ctr_trace_thread(b->tr, b->opt->at->thread);
-    const uint64_t at = b->opt->at->ordinal;
-    struct calltree_options tree = {
-        .filter = {.to = at < t->first + t->insns ? at + 1 : at,
-                   .to_thread = b->opt->at->thread + 1,
-                   .to_ns = b->opt->at->time_ns},
-        .jobs = b->dump->jobs,
-        .quiet = b->dump->quiet,
-        .open = on_open,
-        .open_arg = b,
-    };
-    int status = calltree_make(&b->tree, b->tr, b->dump->path, b->places, &tree);
+    const struct calltree_options tree = {
+        .prog = PROG, .jobs = b->dump->jobs, .quiet = b->dump->quiet};
+    int status =
+        call_frames_find(&b->calls, b->tr, b->dump->path, b->places, b->opt->at, &tree);
 
-    if (b->no_memory) {
+    b->v = status ? NULL : calloc(b->calls.n + (size_t)1, sizeof(*b->v));
+    if (!status && !b->v) {
         return dump_replay_status(b->dump, DUMP_STOP_NOMEM, 0, NULL);
     }
+    b->n = b->v ? b->calls.n : 0;
     for (uint32_t i = 0; i < b->n; i++) {
-        find_now(b, i);
+        b->v[i].call = &b->calls.v[i];
     }
     return status;
 }
@@ -145,13 +87,13 @@ static int on_state(void *arg, const struct instant_wanted *w,
     struct backtracer *b = arg;
     struct frame_at *f = w->to;
 
-    if (w->flag && !f->unseen) {
+    if (w->flag && !f->call->unseen) {
         f->pc = s->pc;
         f->regs = copy_regs(b, s->values);
     } else if (!w->flag) {
         f->entry_pc = s->pc;
         f->entry_ns = s->time_ns;
-        f->entry = f->midway ? NULL : copy_regs(b, s->values);
+        f->entry = f->call->midway ? NULL : copy_regs(b, s->values);
     }
     return b->no_memory ? STOP_NOMEM : 0;
 }
@@ -174,8 +116,8 @@ static int read_states(struct backtracer *b)
     int ret = STOP_NOMEM;
 
     for (uint32_t i = 0; v && i < b->n; i++) {
-        v[2 * i] = (struct instant_wanted){b->v[i].from, &b->v[i], false};
-        v[2 * i + 1] = (struct instant_wanted){b->v[i].now, &b->v[i], true};
+        v[2 * i] = (struct instant_wanted){b->calls.v[i].from, &b->v[i], false};
+        v[2 * i + 1] = (struct instant_wanted){b->calls.v[i].now, &b->v[i], true};
     }
     if (v) {
         ret =
@@ -183,11 +125,13 @@ static int read_states(struct backtracer *b)
     }
     free(v);
     if (!ret && last && !last->pc &&
-        last->now.ordinal > ctr_trace_thread(b->tr, last->now.thread)->first) {
+        last->call->now.ordinal >
+            ctr_trace_thread(b->tr, last->call->now.thread)->first) {
         /* at the thread's end: the place is that of its last instruction */
-        const uint64_t before = last->now.ordinal - 1;
+        const uint64_t before = last->call->now.ordinal - 1;
 
-        ret = ctr_states(b->tr, last->now.thread, &before, 1, on_last_pc, last, &b->diag);
+        ret = ctr_states(b->tr, last->call->now.thread, &before, 1, on_last_pc, last,
+                         &b->diag);
     }
     return ret;
 }
@@ -231,8 +175,10 @@ static struct call_state state_at(struct backtracer *b, struct instant at,
 
 static bool find_place(struct backtracer *b, const struct frame_at *f, struct place *out)
 {
-    const struct ctr_thread *t = ctr_trace_thread(b->tr, f->now.thread);
-    uint64_t ordinal = f->now.ordinal - (f->now.ordinal >= t->first + t->insns), until;
+    const struct ctr_thread *t = ctr_trace_thread(b->tr, f->call->now.thread);
+    uint64_t ordinal =
+                 f->call->now.ordinal - (f->call->now.ordinal >= t->first + t->insns),
+             until;
     struct ctr_chunk chunk;
 
     return f->pc && !ctr_trace_find(b->tr, t->index, ordinal, &chunk, &b->diag) &&
@@ -259,7 +205,7 @@ static bool put_passed(const struct locals *l, const char *name, bool *any)
 {
     struct backtracer *b = l->b;
     const struct frame_at *f = l->frame;
-    struct call_state s = state_at(b, f->from, f->entry_ns, f->entry);
+    struct call_state s = state_at(b, f->call->from, f->entry_ns, f->entry);
     bool ok = call_put_argument(&b->out, &b->printer, l->fn->module, l->fn->symbol, &s,
                                 name, any);
 
@@ -291,7 +237,7 @@ static bool was_written(void *arg, uint64_t addr, uint64_t n)
 {
     struct backtracer *b = arg;
     const struct moment *at = b->opt->at;
-    const struct instant *from = &b->v[b->n - 1].from;
+    const struct instant *from = &b->calls.v[b->n - 1].from;
     const struct ctr_thread *t = ctr_trace_thread(b->tr, at->thread);
     struct ctr_range range = {addr, addr + n, 0};
     struct ctr_filter filter = {.kinds = CTR_KIND_STORE | CTR_KIND_SYS,
@@ -322,7 +268,7 @@ static struct frame_state state_of(struct backtracer *b, const struct frame_at *
                             .scope = scope};
 
     s.now = state_now(b, f);
-    if (f == &b->v[b->n - 1] && f->from.thread == b->opt->at->thread) {
+    if (f == &b->v[b->n - 1] && f->call->from.thread == b->opt->at->thread) {
         s.written = was_written;
     }
     variables_set_entry(&s, &b->printer, f->entry);
@@ -348,7 +294,7 @@ static bool put_arguments(struct backtracer *b, const struct frame_at *f,
     if (!f->entry) {
         return textbuf_printf(&b->out, "...");
     }
-    s.now = state_at(b, f->from, f->entry_ns, f->entry);
+    s.now = state_at(b, f->call->from, f->entry_ns, f->entry);
     if (fn->symbol) {
         variables_begin(&s, &b->printer, fn->symbol->addr, f->entry_pc);
     }
@@ -409,7 +355,7 @@ static uint32_t innermost(const struct place *place)
 /* A frame with those that the compiler inlined in it. */
 static bool put_frames(struct backtracer *b, const struct frame_at *f)
 {
-    const struct call_function *fn = &b->tree->functions[f->function];
+    const struct call_function *fn = &b->calls.tree->functions[f->call->function];
     const struct sym_scope *scopes;
     struct place place;
     struct site site;
@@ -502,7 +448,7 @@ int backtrace(struct ctr_trace *tr, const struct places *places,
                            .opt = opt,
                            .dump = opt->dump,
                            .diag = {.off = CTR_NO_OFF}};
-    int status = calls_are_known(tr, opt->dump->path);
+    int status = calls_are_known(tr, PROG, opt->dump->path);
 
     if (status) {
         return status;
@@ -526,6 +472,6 @@ int backtrace(struct ctr_trace *tr, const struct places *places,
         free(b.v[i].entry);
     }
     free(b.v);
-    calltree_free(b.tree);
+    call_frames_free(&b.calls);
     return status;
 }

@@ -3,7 +3,7 @@
 #ifndef TRACESYM_BACKTRACE_H
 #define TRACESYM_BACKTRACE_H
 
-#include "calltree.h"
+#include "calltree/calltree.h"
 #include "dump/dump.h"
 #include "query/moment.h"
 #include "query/site.h"

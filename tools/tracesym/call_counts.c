@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "call_list.h"
+#include "prog.h"
 #include "common/options.h"
 #include "input/trace.h"
 
@@ -172,7 +173,8 @@ int call_counts(struct ctr_trace *tr, const struct places *places,
                 const struct call_counts_options *opt)
 {
     struct counter c = {.opt = opt};
-    struct calltree_options tree = {.filter = opt->filter,
+    struct calltree_options tree = {.prog = PROG,
+                                    .filter = opt->filter,
                                     .jobs = opt->dump->jobs,
                                     .quiet = opt->dump->quiet,
                                     .edges = true};

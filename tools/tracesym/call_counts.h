@@ -3,7 +3,7 @@
 #ifndef TRACESYM_CALL_COUNTS_H
 #define TRACESYM_CALL_COUNTS_H
 
-#include "calltree.h"
+#include "calltree/calltree.h"
 #include "dump/dump.h"
 #include "query/site.h"
 

@@ -7,10 +7,9 @@
 #include <string.h>
 
 #include "common/array.h"
-#include "cannoli/isa.h"
 #include "common/options.h"
-#include "input/trace.h"
 #include "nothing.h"
+#include "prog.h"
 #include "query/function_pattern.h"
 #include "state/prototypes.h"
 
@@ -220,33 +219,6 @@ unsigned call_list_unmatched(const struct calltree *t, const char *path,
         n += !ran;
     }
     return n;
-}
-
-int calls_are_known(struct ctr_trace *tr, const char *path)
-{
-    static const char *const single[] = {"--once", "--coverage", "--loads", "--stores",
-                                         "--opcode"};
-    static const uint8_t bytes[4];
-    struct ctr_info info;
-    uint32_t flags;
-
-    ctr_trace_info(tr, &info);
-    for (size_t i = 0; i < sizeof(single) / sizeof(single[0]); i++) {
-        if (tool_selected_by(&info, single[i])) {
-            tool_error(PROG,
-                       "%s: single instructions were recorded (%s): which calls were "
-                       "made is not known",
-                       path, info.selection);
-            return TOOL_NOTHING;
-        }
-    }
-    if (!cannoli_isa_flags(info.elf_machine, 0, info.big_endian, bytes, sizeof(bytes),
-                           &flags)) {
-        tool_error(PROG, "%s: which instructions of %s call and return is not known",
-                   path, info.target);
-        return TOOL_FAILED;
-    }
-    return TOOL_OK;
 }
 
 int call_list_make(struct call_list *out, struct ctr_trace *tr, const char *path,

@@ -3,8 +3,8 @@
 #ifndef TRACESYM_CALL_LIST_H
 #define TRACESYM_CALL_LIST_H
 
-#include "calltree.h"
-#include "instants.h"
+#include "calltree/calltree.h"
+#include "calltree/instants.h"
 
 /* Of a task of a machine, the vCPUs that ran it at its begin and end may be different. */
 struct call {
@@ -30,11 +30,6 @@ struct call_list {
     struct call *v;
     size_t n;
 };
-
-/* Whether calls can be found: whether the instructions of the machine are known, and each
- * one that ran was recorded, at least in some code.  TOOL_OK, or another status after a
- * message on stderr. */
-int calls_are_known(struct ctr_trace *tr, const char *path);
 
 /*
  * Finds all calls whose function has a name that one of the patterns matches: NAME, a glob,

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "calltree.h"
+#include "calltree/calltree.h"
 
 enum graph_format {
     GRAPH_TEXT,      /* an indented tree; with functions set, a flat profile */

@@ -6,7 +6,7 @@
 #ifndef TRACESYM_GRAPH_BUILD_H
 #define TRACESYM_GRAPH_BUILD_H
 
-#include "calltree.h"
+#include "calltree/calltree.h"
 
 struct graph_builder {
     struct calltree *tree; /* the caller's after graph_build_finish */

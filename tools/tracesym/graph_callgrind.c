@@ -5,6 +5,7 @@
  * inlined from another file.
  */
 #include "graph_priv.h"
+#include "prog.h"
 
 #include <errno.h>
 #include <inttypes.h>

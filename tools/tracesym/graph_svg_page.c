@@ -7,6 +7,7 @@
  * class `folded' of the document hides its frames and shows the one that replaces them.
  */
 #include "graph_svg.h"
+#include "prog.h"
 
 void svg_text(struct svg *s, const char *text, size_t max)
 {

@@ -12,9 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "calltree.h"
+#include "calltree/calltree.h"
 #include "input/idcache.h"
 #include "nothing.h"
+#include "prog.h"
 
 /* Limit of a worker's cached text of places, besides that of instructions (insntext.c).
  */

@@ -12,6 +12,7 @@
 #include "common/textbuf.h"
 #include "input/trace.h"
 #include "nothing.h"
+#include "prog.h"
 
 static const char *const format_names[] = {
     [GRAPH_TEXT] = "text",     [GRAPH_FOLDED] = "folded", [GRAPH_CALLGRIND] = "callgrind",

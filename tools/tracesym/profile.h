@@ -5,7 +5,7 @@
 #ifndef TRACESYM_PROFILE_H
 #define TRACESYM_PROFILE_H
 
-#include "calltree.h"
+#include "calltree/calltree.h"
 #include "common/words.h"
 #include "graph.h"
 #include "profile_select.h"

@@ -11,6 +11,7 @@
 #include "common/textbuf.h"
 #include "graph_priv.h"
 #include "nothing.h"
+#include "prog.h"
 #include "query/function_pattern.h"
 #include "query/site.h"
 

@@ -5,7 +5,7 @@
 #ifndef TRACESYM_PROFILE_SELECT_H
 #define TRACESYM_PROFILE_SELECT_H
 
-#include "calltree.h"
+#include "calltree/calltree.h"
 
 /* Globs, as of struct site_options; none: all. */
 struct profile_selection {

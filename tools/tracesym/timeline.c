@@ -7,13 +7,14 @@
  * each vCPU has tasks of its own. While nothing is recorded of a vCPU it runs no known task.
  */
 #include "timeline.h"
+#include "prog.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "calltree.h"
+#include "calltree/calltree.h"
 #include "cannoli/events.h"
 #include "common/array.h"
 #include "common/options.h"

@@ -10,6 +10,8 @@
 #include <string.h>
 
 #include "call_list.h"
+#include "calltree/known.h"
+#include "prog.h"
 #include "guest/dwarf_regs.h"
 #include "input/trace.h"
 #include "state/call.h"
@@ -474,9 +476,11 @@ int trace_calls(struct ctr_trace *tr, const struct places *places,
                        .opt = opt,
                        .dump = opt->dump,
                        .diag = {.off = CTR_NO_OFF}};
-    struct calltree_options tree = {
-        .filter = opt->filter, .jobs = opt->dump->jobs, .quiet = opt->dump->quiet};
-    int status = calls_are_known(tr, t.dump->path);
+    struct calltree_options tree = {.prog = PROG,
+                                    .filter = opt->filter,
+                                    .jobs = opt->dump->jobs,
+                                    .quiet = opt->dump->quiet};
+    int status = calls_are_known(tr, PROG, t.dump->path);
 
     if (status) {
         return status;

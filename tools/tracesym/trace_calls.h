@@ -3,7 +3,7 @@
 #ifndef TRACESYM_TRACE_CALLS_H
 #define TRACESYM_TRACE_CALLS_H
 
-#include "calltree.h"
+#include "calltree/calltree.h"
 #include "common/options.h"
 #include "dump/dump.h"
 #include "query/site.h"

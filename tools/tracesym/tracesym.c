@@ -26,6 +26,7 @@
 #include "list.h"
 #include "print.h"
 #include "profile.h"
+#include "prog.h"
 #include "symbols/sym_options.h"
 #include "timeline.h"
 #include "trace_calls.h"
@@ -845,6 +846,7 @@ static int resolve_all(struct ctr_trace *tr, const struct places *places,
     request.trace = tr;
     request.places = places;
     status = filter_options_resolve(&c->filter, &request, jobs, &c->dump.opt.filter);
+    c->profile.tree.prog = PROG;
     c->profile.tree.filter = c->dump.opt.filter;
     return status;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The states at instructions of several threads. */
-#ifndef TRACESYM_INSTANTS_H
-#define TRACESYM_INSTANTS_H
+#ifndef TOOLS_INSTANTS_H
+#define TOOLS_INSTANTS_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -34,16 +34,14 @@
  * Workers digest chunks in parallel into small trees of calls that returned; only those
  * are folded in order (calltree_priv.h).
  */
-#ifndef TRACESYM_CALLTREE_H
-#define TRACESYM_CALLTREE_H
+#ifndef TOOLS_CALLTREE_H
+#define TOOLS_CALLTREE_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "ctr.h"
 #include "symbols/places.h"
-
-#define PROG "tracesym"
 
 struct cost {
     uint64_t insns, loads, stores;
@@ -170,6 +168,7 @@ struct call_span {
 };
 
 struct calltree_options {
+    const char *prog;         /* for messages */
     struct ctr_filter filter; /* pids, tids, from, to */
     unsigned jobs;
     bool accesses; /* count loads and stores (slower; the trace must have them) */

@@ -105,9 +105,9 @@ static int replay(struct maker *m, struct ctr_trace *tr,
         ops.mem = on_mem;
     }
     if (opt->span) {
-        progress_init(&m->progress, PROG, opt->quiet);
+        progress_init(&m->progress, opt->prog, opt->quiet);
     } else {
-        progress_init_before_output(&m->progress, PROG, opt->quiet);
+        progress_init_before_output(&m->progress, opt->prog, opt->quiet);
     }
     ops.progress = m->progress.on ? on_progress : NULL;
     ret = ctr_replay(tr, &ops, m, &opts, diag);
@@ -228,11 +228,11 @@ static int run(struct maker *m, struct calltree *t, struct ctr_trace *tr,
         ret = STOP_NOMEM;
     }
     if (ret == STOP_NOMEM) {
-        tool_error(PROG, "%s: out of memory", path);
+        tool_error(opt->prog, "%s: out of memory", path);
         return TOOL_FAILED;
     }
     if (ret < 0) {
-        tool_trace_error(PROG, path, ret, &diag);
+        tool_trace_error(opt->prog, path, ret, &diag);
         return TOOL_FAILED;
     }
     return TOOL_OK;
@@ -247,7 +247,7 @@ int calltree_make(struct calltree **out, struct ctr_trace *tr, const char *path,
 
     *out = NULL;
     if (!m || !t) {
-        tool_error(PROG, "%s: out of memory", path);
+        tool_error(opt->prog, "%s: out of memory", path);
     } else {
         t->trace = tr;
         ret = run(m, t, tr, path, places, opt);
