@@ -15,8 +15,8 @@
 #include "cannoli/mempipe.h"
 #include "ctr_write.h"
 
-/* All that a recording of a program can have. */
-#define PROGRAM_EVENTS (CTR_EVENTS_ALL & ~CTR_EVENTS_MACHINE)
+/* All that a recording of a program can have, but key frames. */
+#define PROGRAM_EVENTS (CTR_EVENTS_ALL & ~(CTR_EVENTS_MACHINE | CTR_EVENTS_KEY))
 
 #define MAX_REGS 40u
 
@@ -134,6 +134,7 @@ void make_diff(char **argv);
 
 /* mktrace_memory.c */
 void make_memory(const char *path);
+void make_key(const char *path, unsigned seed); /* mktrace_key.c */
 /* order: the vCPUs ran one at a time */
 void make_tasks(const char *path, bool order);
 void make_areas(const char *path);

@@ -29,6 +29,8 @@
  *       memory, end or thread; with `copy-' before it B is a longer copy of A but for
  *       that.  Prints WHAT, its ordinal, and the numbers of instructions
  *       that only A and only B have there
+ *   mktrace key FILE SEED           a process with key frames; FILE.expect has what its memory
+ *       holds
  *   mktrace system FILE             a small arm trace with all kinds of events
  *   mktrace mapped PATH FILE        two arm instructions, "mov r0, #1; bx lr", that were
  *       at 0x1000 of a file PATH with the build id 1234ab01, which was at 0x10000
@@ -250,6 +252,8 @@ int main(int argc, char **argv)
         make_spaces(argv[2]);
     } else if (argc == 3 && !strcmp(argv[1], "memory")) {
         make_memory(argv[2]);
+    } else if (argc == 4 && !strcmp(argv[1], "key")) {
+        make_key(argv[2], (unsigned)atoi(argv[3]));
     } else if (argc == 3 && !strcmp(argv[1], "areas")) {
         make_areas(argv[2]);
     } else if (argc == 3 && !strcmp(argv[1], "areas-again")) {

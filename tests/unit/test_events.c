@@ -206,13 +206,10 @@ static void random_payload(struct payload *p, uint32_t type)
         put_str(p, "/lib/libc.so.6", flags == CTR_AREA_ANEW ? 0 : below(15));
         break;
     }
-    case CTR_EVENT_KEYFRAME: {
-        const uint32_t n = 1 + below(CTR_MAX_KEYFRAME);
+    case CTR_EVENT_KEYFRAME:
         put_u64(p, number() >> 1);
-        put_u32(p, n);
-        random_bytes(p, n);
+        random_bytes(p, 1 + below(below(5) ? 20 : CTR_MAX_KEYFRAME));
         break;
-    }
     case CTR_EVENT_CONTEXT:
         for (unsigned i = 0; i < 3; i++) {
             put_u64(p, number());

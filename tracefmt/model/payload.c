@@ -178,7 +178,8 @@ const char *payload_check(uint32_t type, const uint8_t *p, size_t n)
         at += 2u + le16(p + at);
     }
     if (k->counted) {
-        if (n - at < 4 || n - at - 4 != le32(p + at) || le32(p + at) > le64(p + 8)) {
+        if (n - at < 4 || n - at - 4 != le32(p + at) ||
+            (k->nfields > 1 && le32(p + at) > le64(p + 8))) { /* more than the size */
             return "data with a wrong length";
         }
         at = n;
