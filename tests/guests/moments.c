@@ -17,7 +17,10 @@ char cleared[5000];
 char *heap, *pages, *stack;
 volatile unsigned worked[8 * 1024];
 
-__attribute__((noinline)) int moment(int n)
+/* QEMU runs a page with a breakpoint one instruction at a time: not that of work(), too. */
+#define PAGE_OF_ITS_OWN __attribute__((noinline, aligned(4096)))
+
+PAGE_OF_ITS_OWN int moment(int n)
 {
     __asm__ volatile("" ::: "memory");
     return n;
@@ -37,7 +40,7 @@ static int deep(int n, int depth)
 }
 
 /* Writes to the same pages in every chunk, though not to all of them. */
-static void work(unsigned n)
+PAGE_OF_ITS_OWN static void work(unsigned n)
 {
     volatile unsigned local[1024];
 

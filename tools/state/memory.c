@@ -34,6 +34,7 @@ int memory_open(struct memory_view **out, struct ctr_trace *tr,
     if (!ret) {
         ctr_trace_info(tr, &info);
         *m = (struct memory_view){.machine = info.machine,
+                                  .has_keys = info.events & CTR_HAS_KEY,
                                   .shared = kernel_begins(&info),
                                   .tr = tr,
                                   .at = *at,

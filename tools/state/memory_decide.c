@@ -43,11 +43,12 @@ void lookup_apply(struct lookup *l, const struct memory_since *s)
     }
 }
 
-/* The open bytes, from the page's key frame on: it shows all of them. */
+/* The open bytes, from the page's key frame on, which shows all of them; NULL: from when it
+ * was mapped. */
 static int read_since(struct lookup *l, const struct ctr_key_page *key)
 {
     struct memory_since since = {.thread = l->pos.thread,
-                                 .from = key->ordinal,
+                                 .from = key ? key->ordinal : 0,
                                  .to = l->pos.ordinal,
                                  .system = !(l->pos.point & CTR_SEARCH_SYSTEM),
                                  .addr = l->line->addr + l->begin,
@@ -61,6 +62,10 @@ static int read_since(struct lookup *l, const struct ctr_key_page *key)
     }
     if (!lookup_open_ranges(l, open)) {
         return 0;
+    }
+    if (!key) {
+        since.from_ns = memory_initial_begin(l->m->initial, l->pos.process, since.addr,
+                                             l->m->at.time_ns);
     }
     if (since.to < since.from) { /* what was searched reaches beyond the key frame */
         since.to = since.from;
@@ -109,12 +114,13 @@ static int search_stores(struct lookup *l)
     key = ret ? key : NULL;
     l->floor = key ? key->ordinal : 0;
     l->access = CTR_KIND_STORE;
-    /* Few bytes are mostly found soon. */
-    ret = !key                             ? search_line(l)
-          : l->end - l->begin <= FEW_BYTES ? lookup_search(l, FEW_PLACES)
-                                           : 0;
-    if (!ret && key) {
-        ret = read_since(l, key);
+    /* Few bytes are mostly found soon.  A page without a key frame has few chunks that write
+     * to it, where there are key frames. */
+    if (!key && !l->m->has_keys) {
+        ret = search_line(l);
+    } else {
+        ret = l->end - l->begin <= FEW_BYTES ? lookup_search(l, FEW_PLACES) : 0;
+        ret = ret ? ret : read_since(l, key);
     }
     l->access = CTR_KIND_LOAD | CTR_KIND_STORE;
     if (!ret) {

@@ -162,6 +162,15 @@ bool memory_initial_reaches_chunk(struct memory_initial *m, uint32_t process,
     return is_from_start(m, process, begin) || chunk->start_ns >= begin;
 }
 
+uint64_t memory_initial_begin(struct memory_initial *m, uint32_t process, uint64_t addr,
+                              uint64_t time_ns)
+{
+    uint32_t prot;
+    const uint64_t begin = content_begin(m, process, addr, time_ns, &prot);
+
+    return is_from_start(m, process, begin) ? 0 : begin;
+}
+
 bool memory_initial_private(struct memory_initial *m, uint32_t process, uint64_t time_ns,
                             uint64_t addr, uint64_t size)
 {

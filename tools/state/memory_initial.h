@@ -31,6 +31,10 @@ bool memory_initial_reaches_chunk(struct memory_initial *m, uint32_t process,
                                   uint64_t addr, const struct ctr_chunk *chunk,
                                   uint64_t time_ns);
 
+/* When the contents of an address at a time began, with its mapping; 0: with the process. */
+uint64_t memory_initial_begin(struct memory_initial *m, uint32_t process, uint64_t addr,
+                              uint64_t time_ns);
+
 /* Whether all of a range is, at a time, memory that no other process writes. */
 bool memory_initial_private(struct memory_initial *m, uint32_t process, uint64_t time_ns,
                             uint64_t addr, uint64_t size);

@@ -43,6 +43,7 @@ struct memory_view {
     struct memory_initial *initial;
     struct line *lines; /* hash table by addr */
     uint32_t cap, n;    /* a power of two */
+    bool has_keys;      /* key frames */
     bool alone;         /* no other thread of the process can have changed its memory */
     struct memory_near near;
     struct memory_key keys;

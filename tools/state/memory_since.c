@@ -96,6 +96,7 @@ int memory_since_read(struct memory_since *s, struct ctr_trace *tr, unsigned job
         .nthread = 1,
         .from = s->from,
         .to = s->to + s->system,
+        .from_ns = s->from_ns,
     };
     /* Not at once: of a chunk that the index leaves out, events would be left out, too. */
     const struct ctr_replay_ops events = {.os = on_os, .ordered = apply};

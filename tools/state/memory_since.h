@@ -14,6 +14,7 @@
 struct memory_since {
     uint32_t thread;
     uint64_t from, to; /* ordinals */
+    uint64_t from_ns;  /* and not before that time */
     bool system;       /* what the system did right before `to' counts, too */
     uint64_t addr;
     uint32_t size; /* bytes from there on */
