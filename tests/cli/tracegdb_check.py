@@ -17,6 +17,10 @@ BIN = os.environ["BIN"]
 READ_ONLY = b"E.a trace can only be read"
 
 
+def packet(data):
+    return b"$%s#%02x" % (data, sum(data) & 0xff)
+
+
 class Connection:
     """Packets to a tracegdb of its own."""
 
@@ -49,7 +53,7 @@ class Connection:
 
     def request(self, text):
         data = text if isinstance(text, bytes) else text.encode()
-        self.send(b"$%s#%02x" % (data, sum(data) & 0xff))
+        self.send(packet(data))
         return self.receive()
 
     def monitor(self, command):
@@ -268,6 +272,27 @@ def check_states(gdb, trace, rng):
     return known
 
 
+def check_interrupts(gdb, trace, rng):
+    """A request to stop that comes right after one to go on, forward or backward."""
+    stops = 0
+    for request in [b"c", b"bc", b"vCont;r0,fffffff0", b"c", b"bc"] * 4:
+        if go_to(gdb, trace, rng.randrange(len(trace.execs))) is None:
+            continue
+        assert gdb.request("Z0,10,4") == b"OK"  # nothing is there
+        tid, ordinal = place(gdb)
+        with_packet = rng.random() < .5
+        gdb.send(packet(request) + (packet(b"vCtrlC") if with_packet else b"\3"))
+        stop = gdb.receive()
+        assert not with_packet or gdb.receive() == b"OK"
+        if b"replaylog:" not in stop:  # there was nothing to search
+            assert stop.startswith(b"T02"), stop
+            seen = place(gdb)
+            assert seen[0] == tid and seen[1] in range(ordinal, ordinal + 2), (seen, ordinal)
+            stops += 1
+        assert gdb.request("z0,10,4") == b"OK"
+    return stops
+
+
 def check_refusals(gdb, rng):
     for packet in ("M0,1:00", "X0,0:", "G00", "P0=00000000"):
         assert gdb.request(packet) == READ_ONLY, packet
@@ -306,6 +331,7 @@ def main():
             hits[1] += check_watches(gdb, trace, rng)
             hits[1] += check_watched_steps(gdb, trace, rng)
         check_steps(gdb, trace, rng)
+        assert check_interrupts(gdb, trace, rng) > 5
         hits[2] += check_states(gdb, trace, rng)
         check_refusals(gdb, rng)
         assert gdb.request("D") == b"OK"

@@ -8,30 +8,15 @@
  * the instruction that raised it, or before the one that follows; backward signals do not
  * count, as for gdb's own recordings.
  */
-#include "session.h"
+#include "resume_priv.h"
 
 #include <stdlib.h>
 
 #include "query/threads.h"
 
-/* A place where the program would stop. */
-struct candidate {
-    bool found;
-    uint32_t thread;
-    uint64_t ordinal;     /* the position */
-    uint64_t when, chunk; /* in recorded order: by these, within a thread by `ordinal' */
-    struct stop stop;
-};
-
-static bool is_break(const struct point *p)
-{
-    return p->type < '2';
-}
-
 /* -------------------------------------------------------------------- comparing */
 
-/* Whether a is met before b, in this direction. */
-static bool is_nearer(bool back, const struct candidate *a, const struct candidate *b)
+bool resume_nearer(bool back, const struct candidate *a, const struct candidate *b)
 {
     if (!b->found || !a->found) {
         return a->found;
@@ -47,7 +32,7 @@ static bool is_nearer(bool back, const struct candidate *a, const struct candida
 
 /* When a place comes in recorded order: where threads ran one at a time, by its time, else
  * by its chunk. */
-static int find_when(struct session *s, struct candidate *c)
+int resume_when(struct session *s, struct candidate *c)
 {
     struct ctr_chunk chunk;
     uint64_t pc;
@@ -63,12 +48,12 @@ static int find_when(struct session *s, struct candidate *c)
     return ret;
 }
 
-static int keep_nearer(struct session *s, bool back, struct candidate *c,
+int resume_keep_nearer(struct session *s, bool back, struct candidate *c,
                        struct candidate *best)
 {
-    int ret = c->found ? find_when(s, c) : 0;
+    int ret = c->found ? resume_when(s, c) : 0;
 
-    if (!ret && is_nearer(back, c, best)) {
+    if (!ret && resume_nearer(back, c, best)) {
         *best = *c;
     }
     return ret;
@@ -84,7 +69,7 @@ static int ranges_of(const struct session *s, const char *types, struct ctr_rang
     *out = calloc(s->nr_points + 1, sizeof(**out));
     for (size_t i = 0; *out && i < s->nr_points; i++) {
         const struct point *p = &s->points[i];
-        const uint64_t size = is_break(p) ? 1 : p->size;
+        const uint64_t size = point_is_break(p) ? 1 : p->size;
         const uint64_t end = p->addr + size < p->addr ? UINT64_MAX : p->addr + size;
 
         for (const char *t = types; *t; t++) {
@@ -111,6 +96,12 @@ static void limit(const struct session *s, bool back, const struct candidate *be
     }
 }
 
+/* For ctr_search. */
+static int stop_search(void *session)
+{
+    return interrupt_pending(session);
+}
+
 /* Searches from a place what some types of points wait for: 1 and *out, 0 or an error. */
 static int search(struct session *s, bool back, const struct moment *from, unsigned flags,
                   const char *types, uint32_t kinds, const struct candidate *best,
@@ -123,6 +114,8 @@ static int search(struct session *s, bool back, const struct moment *from, unsig
                            .processes = &s->process,
                            .nprocess = 1,
                            .pcs = exec ? v : NULL,
+                           .stop = stop_search,
+                           .arg = s,
                            .npc = exec && n > 0 ? (uint32_t)n : 0,
                            .addrs = exec ? NULL : v,
                            .naddr = !exec && n > 0 ? (uint32_t)n : 0};
@@ -148,7 +141,7 @@ static int find_break(struct session *s, bool back, struct candidate *best)
         c.thread = found.thread->index;
         c.ordinal = found.ordinal;
     }
-    return ret < 0 ? ret : keep_nearer(s, back, &c, best);
+    return ret < 0 ? ret : resume_keep_nearer(s, back, &c, best);
 }
 
 /* The point that an access concerns: its own address there. */
@@ -158,7 +151,7 @@ static void name_watch(const struct session *s, const char *types,
     for (size_t i = 0; i < s->nr_points; i++) {
         const struct point *p = &s->points[i];
 
-        if (!is_break(p) && (p->type == types[0] || p->type == types[1]) &&
+        if (!point_is_break(p) && (p->type == types[0] || p->type == types[1]) &&
             (p->addr - f->addr < f->size || f->addr - p->addr < p->size)) {
             stop->type = p->type;
             stop->addr = p->addr > f->addr ? p->addr : f->addr;
@@ -202,16 +195,14 @@ static int find_watch(struct session *s, bool back, const char *types, uint32_t 
         from = (struct moment){.thread = c.thread, .ordinal = c.ordinal + back};
         flags = back ? CTR_SEARCH_SYSTEM : CTR_SEARCH_POINT;
     }
-    return ret < 0 ? ret : keep_nearer(s, back, &c, best);
+    return ret < 0 ? ret : resume_keep_nearer(s, back, &c, best);
 }
 
-static int find_points(struct session *s, bool back, struct candidate *best)
+int resume_find_watch(struct session *s, bool back, struct candidate *best)
 {
-    /* At one place a watchpoint counts: gdb sees by the pc that it is a breakpoint, too. */
     int ret = find_watch(s, back, "24", CTR_KIND_STORE, best);
 
-    ret = ret ? ret : find_watch(s, back, "34", CTR_KIND_LOAD, best);
-    return ret ? ret : find_break(s, back, best);
+    return ret ? ret : find_watch(s, back, "34", CTR_KIND_LOAD, best);
 }
 
 static int find_signal(struct session *s, struct candidate *best)
@@ -220,7 +211,7 @@ static int find_signal(struct session *s, struct candidate *best)
         .found = true, .thread = s->at.thread, .ordinal = s->at.ordinal};
     int ret = signals_load(s);
 
-    ret = ret ? ret : find_when(s, &here);
+    ret = ret ? ret : resume_when(s, &here);
     for (size_t i = 0; !ret && i < s->nr_signals; i++) {
         const struct signal_stop *g = &s->signals[i];
         struct candidate c = {.found = true,
@@ -232,8 +223,9 @@ static int find_signal(struct session *s, struct candidate *best)
         if (signals_passed(s, g->number) || (same && i < s->signal_next)) {
             continue;
         }
-        ret = find_when(s, &c);
-        if (!ret && (same || is_nearer(false, &here, &c)) && is_nearer(false, &c, best)) {
+        ret = resume_when(s, &c);
+        if (!ret && (same || resume_nearer(false, &here, &c)) &&
+            resume_nearer(false, &c, best)) {
             *best = c;
         }
     }
@@ -263,9 +255,17 @@ static void find_limit(const struct session *s, bool back, struct candidate *out
 int resume_go(struct session *s, bool back, struct stop *stop)
 {
     struct candidate best = {0};
-    int ret = back ? 0 : find_signal(s, &best);
+    int ret;
 
-    ret = ret ? ret : find_points(s, back, &best);
+    interrupt_reset(s);
+    ret = back ? 0 : find_signal(s, &best);
+    /* At one place a watchpoint counts: gdb sees by the pc that it is a breakpoint, too. */
+    ret = ret ? ret : resume_find_watch(s, back, &best);
+    ret = ret ? ret : find_break(s, back, &best);
+    if (s->interrupted) {
+        *stop = (struct stop){.why = STOP_INTERRUPT};
+        return 0;
+    }
     if (!ret && !best.found) {
         find_limit(s, back, &best);
     }
@@ -274,108 +274,5 @@ int resume_go(struct session *s, bool back, struct stop *stop)
     if (!ret && stop->why == STOP_SIGNAL) {
         s->signal_next = stop->nr + 1;
     }
-    return ret;
-}
-
-/* ------------------------------------------------------------------------ steps */
-
-/* Whether there is an access that a point waits for between the position and the one of the
- * next step. */
-static int watch_hit(struct session *s, bool back, uint64_t next, struct stop *stop)
-{
-    /* Nothing beyond that counts. */
-    struct candidate best = {.found = !back || next,
-                             .thread = s->at.thread,
-                             .ordinal = back ? next - 1 : next + 1};
-    int ret = find_watch(s, back, "24", CTR_KIND_STORE, &best);
-
-    ret = ret ? ret : find_watch(s, back, "34", CTR_KIND_LOAD, &best);
-    if (!ret && best.thread == s->at.thread && best.stop.why == STOP_WATCH &&
-        best.ordinal == next) {
-        *stop = best.stop;
-    }
-    return ret;
-}
-
-static bool has_watch(const struct session *s)
-{
-    for (size_t i = 0; i < s->nr_points; i++) {
-        if (!is_break(&s->points[i])) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static bool has_break(const struct session *s, uint64_t pc)
-{
-    for (size_t i = 0; i < s->nr_points; i++) {
-        if (is_break(&s->points[i]) && s->points[i].addr == pc) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* A signal that stops the program at the position, forward, and was not reported yet. */
-static int signal_hit(struct session *s, struct stop *stop)
-{
-    int ret = signals_load(s);
-
-    for (size_t i = s->signal_next; !ret && i < s->nr_signals; i++) {
-        const struct signal_stop *g = &s->signals[i];
-
-        if (g->thread == s->at.thread && g->ordinal == s->at.ordinal &&
-            !signals_passed(s, g->number)) {
-            *stop = (struct stop){.why = STOP_SIGNAL, .signal = g->number, .nr = i};
-            s->signal_next = i + 1;
-            break;
-        }
-    }
-    return ret;
-}
-
-/* One step; *stop.why is STOP_THERE if nothing else happened. */
-static int step_once(struct session *s, bool back, struct stop *stop)
-{
-    const struct ctr_thread *t = ctr_trace_thread(s->tr, s->at.thread);
-    const uint64_t here = s->at.ordinal;
-    uint64_t next = back ? here - 1 : here + 1;
-    int ret = 0;
-
-    *stop = (struct stop){.why = STOP_THERE};
-    if (!back) {
-        ret = signal_hit(s, stop);
-    }
-    if (ret || stop->why != STOP_THERE) {
-        return ret;
-    }
-    if (back ? here == t->first : here + 1 >= thread_end(t)) {
-        stop->why = back ? STOP_BEGIN : STOP_END;
-        return 0;
-    }
-    if (has_watch(s)) {
-        ret = watch_hit(s, back, next, stop);
-    }
-    return ret ? ret : position_go(s, t->index, next);
-}
-
-int resume_step(struct session *s, bool back, uint32_t thread, uint64_t range_from,
-                uint64_t range_to, struct stop *stop)
-{
-    const uint8_t *values;
-    uint64_t pc, ordinal;
-    int ret = 0;
-
-    if (thread != s->at.thread) {
-        ret = position_of(s, thread, &ordinal);
-        ret = ret ? ret : position_go(s, thread, ordinal);
-    }
-    do {
-        ret = ret ? ret : step_once(s, back, stop);
-        ret = ret ? ret : position_state(s, s->at.thread, &values, &pc);
-        s->last = *stop;
-    } while (!ret && stop->why == STOP_THERE && pc >= range_from && pc < range_to &&
-             !has_break(s, pc));
     return ret;
 }

@@ -16,6 +16,8 @@
 #include "input/trace.h"
 
 #define MEMORY_MOST 0x4000u /* bytes of memory in an answer */
+#define GDB_SIGINT 2
+#define GDB_SIGTRAP 5
 #define POINTS_MOST 4096u
 
 #define READ_ONLY "E.a trace can only be read"
@@ -257,7 +259,9 @@ static bool put_stop(struct session *s)
     const struct ctr_thread *t = ctr_trace_thread(s->tr, s->at.thread);
 
     return textbuf_printf(&s->out, "T%02xthread:",
-                          s->last.why == STOP_SIGNAL ? s->last.signal : 5) &&
+                          s->last.why == STOP_SIGNAL      ? s->last.signal
+                          : s->last.why == STOP_INTERRUPT ? GDB_SIGINT
+                                                          : GDB_SIGTRAP) &&
            put_thread_id(s, &s->out, t) && put_text(s, ";") && put_reason(s) &&
            put_expedited(s, gdb_regs_pc(s->regs)) &&
            put_expedited(s, gdb_regs_sp(s->regs));
@@ -284,7 +288,7 @@ static bool step(struct session *s, bool back, uint32_t thread, uint64_t from,
                  uint64_t to)
 {
     struct stop stop;
-    int ret = resume_step(s, back, thread, from, to, &stop);
+    int ret = step_go(s, back, thread, from, to, &stop);
 
     return stopped(s, ret, &stop);
 }
@@ -349,6 +353,9 @@ static bool answer_v(struct session *s, const char *packet, size_t n)
     }
     if (starts_with(packet, "vRun")) {
         return restart(s);
+    }
+    if (starts_with(packet, "vCtrlC")) {
+        return put_text(s, "OK"); /* it has stopped */
     }
     if (starts_with(packet, "vKill")) {
         s->detached = true;
@@ -425,6 +432,7 @@ int serve(struct session *s, int in, int out)
 
     if (l) {
         packet_init(l, in, out);
+        s->link = l;
     }
     s->detached = s->multiprocess = s->swbreak = s->hwbreak = false;
     s->nr_points = 0;
@@ -443,7 +451,7 @@ int serve(struct session *s, int in, int out)
             break;
         }
         if (got == PACKET_INTERRUPT) {
-            continue; /* it is stopped */
+            continue; /* it has stopped */
         }
         s->out.len = 0;
         s->diag.text[0] = 0;
@@ -456,6 +464,7 @@ int serve(struct session *s, int in, int out)
         l->no_ack |= no_ack;
     }
     files_close(s);
+    s->link = NULL;
     free(l);
     return status;
 }

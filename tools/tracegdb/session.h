@@ -16,6 +16,8 @@
  *   files.c      files that gdb reads, for symbols
  *   position.c   threads, registers, memory at the position
  *   resume.c     going on, to a breakpoint, a watchpoint, a signal, an end
+ *   step.c       steps
+ *   interrupt.c  gdb's request to end that
  *   signals.c    signals of the process, as gdb numbers them
  *   monitor.c    gdb's command `monitor'
  */
@@ -65,8 +67,9 @@ enum stop_why {
     STOP_BREAK,
     STOP_WATCH,
     STOP_SIGNAL,
-    STOP_BEGIN, /* there is nothing before it in the trace ... */
-    STOP_END,   /* ... or nothing after it */
+    STOP_INTERRUPT, /* gdb wants it */
+    STOP_BEGIN,     /* there is nothing before it in the trace ... */
+    STOP_END,       /* ... or nothing after it */
 };
 
 struct stop {
@@ -101,6 +104,10 @@ struct session {
     uint32_t stepping;   /* and the one that makes steps */
     size_t signal_next;  /* signals before this one were reported at the position */
     struct window window, other; /* of the position's thread, and of another one */
+
+    struct packet_link *link;
+    bool interrupted;   /* gdb wants what goes on to stop, ... */
+    uint64_t polled_ns; /* ... as of then */
 
     struct point *points;
     size_t nr_points, cap_points;
@@ -150,13 +157,23 @@ static inline uint64_t thread_end(const struct ctr_thread *t)
     return t->first + t->insns;
 }
 
+/* ----------------------------------------------------------------- interrupt.c */
+
+/* From here on whether gdb interrupts what goes on; one thread at a time may call it. */
+void interrupt_reset(struct session *s);
+bool interrupt_pending(struct session *s);
+
 /* -------------------------------------------------------------------- resume.c */
 
-/* One instruction of a thread, forward or backward, or as long as its pc is in a range
- * (range_to 0: none).  Return 0 and *stop, or a negated enum ctr_error. */
-int resume_step(struct session *s, bool back, uint32_t thread, uint64_t range_from,
-                uint64_t range_to, struct stop *stop);
+/* Goes on, forward or backward; returns 0 and *stop, or a negated enum ctr_error. */
 int resume_go(struct session *s, bool back, struct stop *stop);
+
+/* ---------------------------------------------------------------------- step.c */
+
+/* One instruction of a thread, forward or backward, or as long as its pc is in a range
+ * (range_to 0: none); the same. */
+int step_go(struct session *s, bool back, uint32_t thread, uint64_t range_from,
+            uint64_t range_to, struct stop *stop);
 
 /* ------------------------------------------------------------------- signals.c */
 

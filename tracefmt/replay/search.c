@@ -101,6 +101,11 @@ static int take(struct search *s, struct searcher *me)
             break;
         }
         me->found_ns = s->back ? c->end_ns : c->start_ns; /* of an error */
+        if (s->feed.filter.stop && s->feed.filter.stop(s->feed.filter.arg)) {
+            s->left = 0;
+            return ctr_fail(&me->diag, CTR_E_LIMIT, CTR_NO_OFF, "search",
+                            "it was stopped");
+        }
         if (!feed_chunk(&s->feed, c)) {
             continue;
         }

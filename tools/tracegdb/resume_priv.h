@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/* What resume.c and step.c share: places where the program would stop. */
+#ifndef TRACEGDB_RESUME_PRIV_H
+#define TRACEGDB_RESUME_PRIV_H
+
+#include "session.h"
+
+/* A place where the program would stop. */
+struct candidate {
+    bool found;
+    uint32_t thread;
+    uint64_t ordinal;     /* the position */
+    uint64_t when, chunk; /* in recorded order: by these, within a thread by `ordinal' */
+    struct stop stop;
+};
+
+static inline bool point_is_break(const struct point *p)
+{
+    return p->type < '2';
+}
+
+/* Whether a is met before b, in this direction. */
+bool resume_nearer(bool back, const struct candidate *a, const struct candidate *b);
+/* Finds when and chunk of a candidate; 0 or a negated enum ctr_error. */
+int resume_when(struct session *s, struct candidate *c);
+/* Keeps the nearer one of the two in *best; the same. */
+int resume_keep_nearer(struct session *s, bool back, struct candidate *c,
+                       struct candidate *best);
+/* The next access that a point waits for, if it is nearer than *best; the same. */
+int resume_find_watch(struct session *s, bool back, struct candidate *best);
+
+#endif

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Steps: of one instruction, or through a range of addresses.  What stops the program when it
+ * goes on stops it in a step, too, except a breakpoint at the first instruction.
+ */
+#include "resume_priv.h"
+
+/* Whether there is an access that a point waits for between the position and the one of the
+ * next step. */
+static int watch_hit(struct session *s, bool back, uint64_t next, struct stop *stop)
+{
+    /* Nothing beyond that counts. */
+    struct candidate best = {.found = !back || next,
+                             .thread = s->at.thread,
+                             .ordinal = back ? next - 1 : next + 1};
+    int ret = resume_find_watch(s, back, &best);
+
+    if (!ret && best.thread == s->at.thread && best.stop.why == STOP_WATCH &&
+        best.ordinal == next) {
+        *stop = best.stop;
+    }
+    return ret;
+}
+
+static bool has_watch(const struct session *s)
+{
+    for (size_t i = 0; i < s->nr_points; i++) {
+        if (!point_is_break(&s->points[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool has_break(const struct session *s, uint64_t pc)
+{
+    for (size_t i = 0; i < s->nr_points; i++) {
+        if (point_is_break(&s->points[i]) && s->points[i].addr == pc) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A signal that stops the program at the position, forward, and was not reported yet. */
+static int signal_hit(struct session *s, struct stop *stop)
+{
+    int ret = signals_load(s);
+
+    for (size_t i = s->signal_next; !ret && i < s->nr_signals; i++) {
+        const struct signal_stop *g = &s->signals[i];
+
+        if (g->thread == s->at.thread && g->ordinal == s->at.ordinal &&
+            !signals_passed(s, g->number)) {
+            *stop = (struct stop){.why = STOP_SIGNAL, .signal = g->number, .nr = i};
+            s->signal_next = i + 1;
+            break;
+        }
+    }
+    return ret;
+}
+
+/* One step; *stop.why is STOP_THERE if nothing else happened. */
+static int step_once(struct session *s, bool back, struct stop *stop)
+{
+    const struct ctr_thread *t = ctr_trace_thread(s->tr, s->at.thread);
+    const uint64_t here = s->at.ordinal;
+    uint64_t next = back ? here - 1 : here + 1;
+    int ret = 0;
+
+    *stop = (struct stop){.why = STOP_THERE};
+    if (!back) {
+        ret = signal_hit(s, stop);
+    }
+    if (ret || stop->why != STOP_THERE) {
+        return ret;
+    }
+    if (back ? here == t->first : here + 1 >= thread_end(t)) {
+        stop->why = back ? STOP_BEGIN : STOP_END;
+        return 0;
+    }
+    if (has_watch(s)) {
+        ret = watch_hit(s, back, next, stop);
+    }
+    return ret ? ret : position_go(s, t->index, next);
+}
+
+int step_go(struct session *s, bool back, uint32_t thread, uint64_t range_from,
+            uint64_t range_to, struct stop *stop)
+{
+    const uint8_t *values;
+    uint64_t pc, ordinal;
+    int ret = 0;
+
+    interrupt_reset(s);
+    if (thread != s->at.thread) {
+        ret = position_of(s, thread, &ordinal);
+        ret = ret ? ret : position_go(s, thread, ordinal);
+    }
+    do {
+        ret = ret ? ret : step_once(s, back, stop);
+        ret = ret ? ret : position_state(s, s->at.thread, &values, &pc);
+        s->last = *stop;
+        if ((ret || stop->why == STOP_THERE) && interrupt_pending(s)) {
+            ret = 0;
+            *stop = (struct stop){.why = STOP_INTERRUPT};
+        }
+    } while (!ret && stop->why == STOP_THERE && pc >= range_from && pc < range_to &&
+             !has_break(s, pc));
+    return ret;
+}
