@@ -193,6 +193,29 @@ def check_watched_steps(gdb, trace, rng):
     return hits
 
 
+def check_watched_ranges(gdb, trace, rng):
+    """A step through a range, of which every instruction is a part, stops at an access."""
+    hits = 0
+    for _ in range(20):
+        at = go_to(gdb, trace, rng.randrange(len(trace.execs)))
+        if at is None:
+            continue
+        _, _, addr, end = rng.choice(trace.accesses)
+        assert gdb.request("Z2,%x,%x" % (addr, end - addr)) == b"OK"
+        fit = [a[0] for a in trace.accesses if a[1] and a[2] < end and addr < a[3] and a[0] >= at]
+        for i in list(dict.fromkeys(fit))[:3]:
+            tid, ordinal, _ = trace.execs[i]
+            stop = gdb.request("vCont;r0,ffffffffffff")
+            if ordinal == trace.last[tid]:
+                assert b"replaylog:end" in stop, stop
+                break
+            assert b"watch:" in stop and place(gdb) == (tid, ordinal + 1), (
+                trace.execs[at], addr, stop, place(gdb), ordinal)
+            hits += 1
+        assert gdb.request("z2,%x,%x" % (addr, end - addr)) == b"OK"
+    return hits
+
+
 def pc_of(stop):
     """That of arm, which the answer brings: register 15."""
     for item in stop[3:].split(b";"):
@@ -330,6 +353,7 @@ def main():
         if len(trace.last) == 1:
             hits[1] += check_watches(gdb, trace, rng)
             hits[1] += check_watched_steps(gdb, trace, rng)
+            assert check_watched_ranges(gdb, trace, rng) > 5
         check_steps(gdb, trace, rng)
         assert check_interrupts(gdb, trace, rng) > 5
         hits[2] += check_states(gdb, trace, rng)

@@ -82,14 +82,14 @@ static int ranges_of(const struct session *s, const char *types, struct ctr_rang
     return *out ? n : -1;
 }
 
-/* Of a process with one thread, nothing beyond the nearest place so far is of interest. */
-static void limit(const struct session *s, bool back, const struct candidate *best,
-                  struct ctr_filter *f)
+/* Of one thread, nothing beyond the nearest place so far is of interest. */
+static void limit(const struct session *s, const struct course *way,
+                  const struct candidate *best, struct ctr_filter *f)
 {
-    if (!best->found || !threads_single(s->tr, s->process)) {
+    if (!best->found || !(way->alone || threads_single(s->tr, s->process))) {
         return;
     }
-    if (back) {
+    if (way->back) {
         f->from = best->ordinal;
     } else {
         f->to = best->ordinal + 1;
@@ -103,9 +103,9 @@ static int stop_search(void *session)
 }
 
 /* Searches from a place what some types of points wait for: 1 and *out, 0 or an error. */
-static int search(struct session *s, bool back, const struct moment *from, unsigned flags,
-                  const char *types, uint32_t kinds, const struct candidate *best,
-                  struct ctr_found *out)
+static int search(struct session *s, const struct course *way, const struct moment *from,
+                  unsigned flags, const char *types, uint32_t kinds,
+                  const struct candidate *best, struct ctr_found *out)
 {
     struct ctr_range *v;
     const int n = ranges_of(s, types, &v);
@@ -122,9 +122,10 @@ static int search(struct session *s, bool back, const struct moment *from, unsig
     int ret = 0;
 
     if (n > 0) {
-        limit(s, back, best, &f);
-        ret = ctr_search(s->tr, &f, from->thread, from->ordinal,
-                         flags | (back ? CTR_SEARCH_BACK : 0), s->jobs, out, &s->diag);
+        limit(s, way, best, &f);
+        ret =
+            ctr_search(s->tr, &f, from->thread, from->ordinal,
+                       flags | (way->back ? CTR_SEARCH_BACK : 0), s->jobs, out, &s->diag);
     }
     free(v);
     return n < 0 ? -CTR_E_NOMEM : ret;
@@ -132,9 +133,10 @@ static int search(struct session *s, bool back, const struct moment *from, unsig
 
 static int find_break(struct session *s, bool back, struct candidate *best)
 {
+    const struct course way = {.back = back};
     struct ctr_found found;
     struct candidate c = {.stop.why = STOP_BREAK};
-    int ret = search(s, back, &s->at, 0, "01", CTR_KIND_EXEC, best, &found);
+    int ret = search(s, &way, &s->at, 0, "01", CTR_KIND_EXEC, best, &found);
 
     if (ret == 1) {
         c.found = true;
@@ -174,16 +176,17 @@ static bool watch_position(const struct ctr_found *found, bool back, uint64_t *o
     return *ordinal < thread_end(t);
 }
 
-static int find_watch(struct session *s, bool back, const char *types, uint32_t kind,
-                      struct candidate *best)
+static int find_watch(struct session *s, const struct course *way, const char *types,
+                      uint32_t kind, struct candidate *best)
 {
+    const bool back = way->back;
     struct candidate c = {.stop.why = STOP_WATCH};
     struct moment from = s->at;
     unsigned flags = back ? 0 : CTR_SEARCH_POINT;
     struct ctr_found found;
     int ret;
 
-    while ((ret = search(s, back, &from, flags, types, kind | CTR_KIND_SYS, best,
+    while ((ret = search(s, way, &from, flags, types, kind | CTR_KIND_SYS, best,
                          &found)) == 1) {
         c.thread = found.thread->index;
         c.found = watch_position(&found, back, &c.ordinal);
@@ -198,11 +201,11 @@ static int find_watch(struct session *s, bool back, const char *types, uint32_t 
     return ret < 0 ? ret : resume_keep_nearer(s, back, &c, best);
 }
 
-int resume_find_watch(struct session *s, bool back, struct candidate *best)
+int resume_find_watch(struct session *s, const struct course *way, struct candidate *best)
 {
-    int ret = find_watch(s, back, "24", CTR_KIND_STORE, best);
+    int ret = find_watch(s, way, "24", CTR_KIND_STORE, best);
 
-    return ret ? ret : find_watch(s, back, "34", CTR_KIND_LOAD, best);
+    return ret ? ret : find_watch(s, way, "34", CTR_KIND_LOAD, best);
 }
 
 static int find_signal(struct session *s, struct candidate *best)
@@ -254,13 +257,14 @@ static void find_limit(const struct session *s, bool back, struct candidate *out
 
 int resume_go(struct session *s, bool back, struct stop *stop)
 {
+    const struct course way = {.back = back};
     struct candidate best = {0};
     int ret;
 
     interrupt_reset(s);
     ret = back ? 0 : find_signal(s, &best);
     /* At one place a watchpoint counts: gdb sees by the pc that it is a breakpoint, too. */
-    ret = ret ? ret : resume_find_watch(s, back, &best);
+    ret = ret ? ret : resume_find_watch(s, &way, &best);
     ret = ret ? ret : find_break(s, back, &best);
     if (s->interrupted) {
         *stop = (struct stop){.why = STOP_INTERRUPT};

@@ -14,6 +14,11 @@ struct candidate {
     struct stop stop;
 };
 
+/* What is searched: forward or backward, in all threads of the process or in one alone. */
+struct course {
+    bool back, alone;
+};
+
 static inline bool point_is_break(const struct point *p)
 {
     return p->type < '2';
@@ -27,6 +32,7 @@ int resume_when(struct session *s, struct candidate *c);
 int resume_keep_nearer(struct session *s, bool back, struct candidate *c,
                        struct candidate *best);
 /* The next access that a point waits for, if it is nearer than *best; the same. */
-int resume_find_watch(struct session *s, bool back, struct candidate *best);
+int resume_find_watch(struct session *s, const struct course *way,
+                      struct candidate *best);
 
 #endif

@@ -177,6 +177,7 @@ static bool set_point(struct session *s, const char *packet)
     if (wrong) {
         return put_text(s, wrong);
     }
+    s->ahead.known = false;
     if (*packet == 'z' && there) {
         *there = s->points[--s->nr_points];
     } else if (*packet == 'Z' && !there) {
@@ -436,6 +437,7 @@ int serve(struct session *s, int in, int out)
     }
     s->detached = s->multiprocess = s->swbreak = s->hwbreak = false;
     s->nr_points = 0;
+    s->ahead.known = false;
     memset(s->pass, 0, sizeof(s->pass));
     while (!status && !s->detached) {
         bool silent = false, no_ack;

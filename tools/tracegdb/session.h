@@ -80,6 +80,15 @@ struct stop {
     size_t nr;      /* ... and which of the session's signals */
 };
 
+/* What steps from one position to another one meet: at the end of the last one `stop', which
+ * may be nothing, and before it nothing. */
+struct ahead {
+    bool known, back;
+    uint32_t thread;
+    uint64_t from, to;
+    struct stop stop;
+};
+
 struct session {
     struct ctr_trace *tr;
     const char *path;
@@ -111,6 +120,7 @@ struct session {
 
     struct point *points;
     size_t nr_points, cap_points;
+    struct ahead ahead; /* with these points */
     struct signal_stop *signals;
     size_t nr_signals, cap_signals;
     bool signals_known;

@@ -5,19 +5,48 @@
  */
 #include "resume_priv.h"
 
-/* Whether there is an access that a point waits for between the position and the one of the
- * next step. */
+#define AHEAD 0x10000u
+
+/* Searches the steps from the position on, as far as AHEAD, for an access. */
+static int look_ahead(struct session *s, bool back)
+{
+    const struct ctr_thread *t = ctr_trace_thread(s->tr, s->at.thread);
+    const struct course way = {.back = back, .alone = true};
+    const uint64_t here = s->at.ordinal;
+    const uint64_t room = back ? here - t->first : thread_end(t) - here;
+    const uint64_t far = room < AHEAD ? room : AHEAD;
+    const uint64_t end = back ? here - far : here + far;
+    /* Nothing beyond that counts. */
+    struct candidate best = {.found = !back || end,
+                             .thread = s->at.thread,
+                             .ordinal = back ? end - 1 : end + 1};
+    int ret = resume_find_watch(s, &way, &best);
+
+    s->ahead = (struct ahead){.known = !ret,
+                              .back = back,
+                              .thread = s->at.thread,
+                              .from = here,
+                              .to = best.stop.why == STOP_WATCH ? best.ordinal : end,
+                              .stop = best.stop};
+    return ret;
+}
+
+/*
+ * Whether there is an access that a point waits for between the position and the one of the
+ * next step.  A search decodes a chunk, so one is for many steps.
+ */
 static int watch_hit(struct session *s, bool back, uint64_t next, struct stop *stop)
 {
-    /* Nothing beyond that counts. */
-    struct candidate best = {.found = !back || next,
-                             .thread = s->at.thread,
-                             .ordinal = back ? next - 1 : next + 1};
-    int ret = resume_find_watch(s, back, &best);
+    const struct ahead *a = &s->ahead;
+    const uint64_t here = s->at.ordinal;
+    int ret = 0;
 
-    if (!ret && best.thread == s->at.thread && best.stop.why == STOP_WATCH &&
-        best.ordinal == next) {
-        *stop = best.stop;
+    if (!a->known || a->back != back || a->thread != s->at.thread ||
+        (back ? here > a->from || here <= a->to : here < a->from || here >= a->to)) {
+        ret = look_ahead(s, back);
+    }
+    if (!ret && next == a->to && a->stop.why == STOP_WATCH) {
+        *stop = a->stop;
     }
     return ret;
 }
