@@ -22,7 +22,10 @@ bool resume_nearer(bool back, const struct candidate *a, const struct candidate 
         return a->found;
     }
     if (a->thread == b->thread) {
-        return back ? a->ordinal > b->ordinal : a->ordinal < b->ordinal;
+        const uint64_t x = resume_key(a->ordinal, a->stop.phase);
+        const uint64_t y = resume_key(b->ordinal, b->stop.phase);
+
+        return back ? x > y : x < y;
     }
     if (a->when != b->when) {
         return back ? a->when > b->when : a->when < b->when;
@@ -163,16 +166,23 @@ static void name_watch(const struct session *s, const char *types,
 }
 
 /* Where the program stops for an access; false: beyond the ends of the trace. */
-static bool watch_position(const struct ctr_found *found, bool back, uint64_t *ordinal)
+static bool watch_position(const struct ctr_found *found, bool back, uint64_t *ordinal,
+                           int8_t *phase)
 {
     const struct ctr_thread *t = found->thread;
 
     *ordinal = found->ordinal;
+    *phase = PHASE_RETURN;
     if (back && found->system) {
         (*ordinal)--; /* before its system call */
+        *phase = PHASE_UNWRITTEN;
         return found->ordinal > t->first;
     }
-    *ordinal += !back && !found->system;
+    if (!back && found->system) {
+        *phase = PHASE_WRITTEN;
+    } else if (!back) {
+        (*ordinal)++;
+    }
     return *ordinal < thread_end(t);
 }
 
@@ -189,7 +199,7 @@ static int find_watch(struct session *s, const struct course *way, const char *t
     while ((ret = search(s, way, &from, flags, types, kind | CTR_KIND_SYS, best,
                          &found)) == 1) {
         c.thread = found.thread->index;
-        c.found = watch_position(&found, back, &c.ordinal);
+        c.found = watch_position(&found, back, &c.ordinal, &c.stop.phase);
         if (c.found) {
             name_watch(s, types, &found, &c.stop);
             break;
@@ -262,7 +272,8 @@ int resume_go(struct session *s, bool back, struct stop *stop)
     int ret;
 
     interrupt_reset(s);
-    ret = back ? 0 : find_signal(s, &best);
+    ret = syscalls_find(s, back, NULL, &best);
+    ret = ret || back ? ret : find_signal(s, &best);
     /* At one place a watchpoint counts: gdb sees by the pc that it is a breakpoint, too. */
     ret = ret ? ret : resume_find_watch(s, &way, &best);
     ret = ret ? ret : find_break(s, back, &best);
@@ -275,6 +286,9 @@ int resume_go(struct session *s, bool back, struct stop *stop)
     }
     ret = ret ? ret : position_go(s, best.thread, best.ordinal);
     *stop = best.stop;
+    if (stop->why != STOP_END) { /* it may be at the last call already */
+        s->phase = stop->phase;
+    }
     if (!ret && stop->why == STOP_SIGNAL) {
         s->signal_next = stop->nr + 1;
     }

@@ -10,9 +10,15 @@ struct candidate {
     bool found;
     uint32_t thread;
     uint64_t ordinal;     /* the position */
-    uint64_t when, chunk; /* in recorded order: by these, within a thread by `ordinal' */
+    uint64_t when, chunk; /* in recorded order: by these, within a thread by its key */
     struct stop stop;
 };
+
+/* An ordinal and a phase as one number, in the order of a thread. */
+static inline uint64_t resume_key(uint64_t ordinal, int phase)
+{
+    return ordinal * 4 + (uint64_t)(int64_t)phase;
+}
 
 /* What is searched: forward or backward, in all threads of the process or in one alone. */
 struct course {
@@ -34,5 +40,8 @@ int resume_keep_nearer(struct session *s, bool back, struct candidate *c,
 /* The next access that a point waits for, if it is nearer than *best; the same. */
 int resume_find_watch(struct session *s, const struct course *way,
                       struct candidate *best);
+/* The next system call that gdb catches, of all threads or of one (an index) only; the same. */
+int syscalls_find(struct session *s, bool back, const uint32_t *only,
+                  struct candidate *best);
 
 #endif

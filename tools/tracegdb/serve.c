@@ -246,6 +246,10 @@ static bool put_reason(struct session *s)
                               : stop->type == '3' ? "rwatch"
                                                   : "awatch",
                               stop->addr);
+    case STOP_ENTRY:
+        return textbuf_printf(&s->out, "syscall_entry:%" PRIx32 ";", stop->number);
+    case STOP_RETURN:
+        return textbuf_printf(&s->out, "syscall_return:%" PRIx32 ";", stop->number);
     case STOP_BEGIN:
         return put_text(s, "replaylog:begin;");
     case STOP_END:
@@ -466,6 +470,7 @@ int serve(struct session *s, int in, int out)
         l->no_ack |= no_ack;
     }
     files_close(s);
+    syscalls_close(s);
     s->link = NULL;
     free(l);
     return status;

@@ -18,7 +18,9 @@
  *   resume.c     going on, to a breakpoint, a watchpoint, a signal, an end
  *   step.c       steps
  *   interrupt.c  gdb's request to end that
+ *   syscalls.c   system calls that stop the program
  *   signals.c    signals of the process, as gdb numbers them
+ *   siginfo.c    what came with one
  *   monitor.c    gdb's command `monitor'
  */
 #ifndef TRACEGDB_SESSION_H
@@ -58,7 +60,8 @@ struct window {
 struct signal_stop {
     uint32_t thread;
     uint64_t ordinal;
-    uint8_t number; /* gdb's */
+    uint8_t number;         /* gdb's */
+    struct ctr_signal info; /* what came with it */
 };
 
 /* Why the program stopped. */
@@ -67,17 +70,33 @@ enum stop_why {
     STOP_BREAK,
     STOP_WATCH,
     STOP_SIGNAL,
+    STOP_ENTRY,     /* of a system call ... */
+    STOP_RETURN,    /* ... and its return */
     STOP_INTERRUPT, /* gdb wants it */
     STOP_BEGIN,     /* there is nothing before it in the trace ... */
     STOP_END,       /* ... or nothing after it */
 };
 
+/*
+ * Several things happen at one ordinal, so a stop has a phase there.  Before an instruction
+ * runs what came before it is over: the system wrote memory, then its call returned.  The
+ * instruction makes a call, and what that writes is still ahead.
+ */
+enum phase {
+    PHASE_WRITTEN = -1,
+    PHASE_RETURN = 0, /* and all that is no call's */
+    PHASE_ENTRY = 2,
+    PHASE_UNWRITTEN = 3, /* backward */
+};
+
 struct stop {
     enum stop_why why;
-    char type;      /* WATCH: of the point ... */
-    uint64_t addr;  /* ... and what was accessed there; else undefined */
-    uint8_t signal; /* gdb's number, ... */
-    size_t nr;      /* ... and which of the session's signals */
+    int8_t phase;
+    uint32_t number; /* ENTRY, RETURN: of the call */
+    char type;       /* WATCH: of the point ... */
+    uint64_t addr;   /* ... and what was accessed there; else undefined */
+    uint8_t signal;  /* gdb's number, ... */
+    size_t nr;       /* ... and which of the session's signals */
 };
 
 /* What steps from one position to another one meet: at the end of the last one `stop', which
@@ -111,6 +130,7 @@ struct session {
     struct stop last;    /* how it got there */
     uint32_t chosen;     /* thread (index) whose registers and memory packets mean */
     uint32_t stepping;   /* and the one that makes steps */
+    int8_t phase;        /* of the position; by it calls are reported once */
     size_t signal_next;  /* signals before this one were reported at the position */
     struct window window, other; /* of the position's thread, and of another one */
 
@@ -124,8 +144,9 @@ struct session {
     struct signal_stop *signals;
     size_t nr_signals, cap_signals;
     bool signals_known;
-    uint32_t signals_of;   /* process */
-    uint8_t pass[256 / 8]; /* gdb's numbers that do not stop it */
+    uint32_t signals_of;       /* process */
+    uint8_t pass[256 / 8];     /* gdb's numbers that do not stop it */
+    struct syscalls *syscalls; /* calls that stop it; NULL: none */
 
     /* The connection: */
     struct textbuf out;      /* the answer */
@@ -195,6 +216,19 @@ static inline bool signals_passed(const struct session *s, uint8_t number)
 {
     return s->pass[number / 8] >> number % 8 & 1;
 }
+
+/* ------------------------------------------------------------------- siginfo.c */
+
+#define SIGINFO_BYTES 128
+
+/* False: the program has not stopped for a signal, or it is not known what came with it. */
+bool siginfo_get(const struct session *s, uint8_t out[SIGINFO_BYTES]);
+
+/* ------------------------------------------------------------------ syscalls.c */
+
+/* Catches calls, as QCatchSyscalls says: "0", "1" or "1;NR;NR.."; false: no memory. */
+bool syscalls_catch(struct session *s, const char *list);
+void syscalls_close(struct session *s);
 
 /* --------------------------------------------------------------------- serve.c */
 

@@ -54,6 +54,7 @@ static int on_event(void *arg, struct ctr_job *job, const struct ctr_os_event *e
         return 0;
     }
     stop.number = signals_gdb(s, g.signo);
+    stop.info = g;
     /* Before what raised it, or, at the end of the thread, before its last instruction. */
     if (e->ordinal > e->thread->first &&
         (g.flags & CTR_SIGNAL_SYNC || e->ordinal >= thread_end(e->thread))) {

@@ -94,14 +94,21 @@ static int step_once(struct session *s, bool back, struct stop *stop)
 {
     const struct ctr_thread *t = ctr_trace_thread(s->tr, s->at.thread);
     const uint64_t here = s->at.ordinal;
-    uint64_t next = back ? here - 1 : here + 1;
-    int ret = 0;
+    const uint64_t next = back ? here - 1 : here + 1;
+    struct candidate call = {0};
+    int ret = syscalls_find(s, back, &t->index, &call);
+    const bool is_here = call.found && call.ordinal == here;
 
     *stop = (struct stop){.why = STOP_THERE};
-    if (!back) {
+    if (!ret && !back && !(is_here && call.stop.phase == PHASE_RETURN)) {
         ret = signal_hit(s, stop);
+        if (ret || stop->why != STOP_THERE) {
+            return ret;
+        }
     }
-    if (ret || stop->why != STOP_THERE) {
+    if (ret || is_here) {
+        *stop = call.stop;
+        s->phase = call.stop.phase;
         return ret;
     }
     if (back ? here == t->first : here + 1 >= thread_end(t)) {
@@ -111,7 +118,14 @@ static int step_once(struct session *s, bool back, struct stop *stop)
     if (has_watch(s)) {
         ret = watch_hit(s, back, next, stop);
     }
-    return ret ? ret : position_go(s, t->index, next);
+    if (call.found && call.ordinal == next && (back || call.stop.phase == PHASE_RETURN) &&
+        (stop->why == STOP_THERE ||
+         (back ? call.stop.phase > stop->phase : call.stop.phase < stop->phase))) {
+        *stop = call.stop;
+    }
+    ret = ret ? ret : position_go(s, t->index, next);
+    s->phase = stop->phase;
+    return ret;
 }
 
 int step_go(struct session *s, bool back, uint32_t thread, uint64_t range_from,
