@@ -295,6 +295,57 @@ def check_states(gdb, trace, rng):
     return known
 
 
+# Bytecodes of conditions and whether they hold: of constants, each operation.
+BYTECODES = {
+    "2205 2203 02 2208 13": True, "2205 2203 03 2202 13": True, "2205 2203 04 220f 13": True,
+    "22fb1608 2202 05 22fe1608 13": True, "2207 2202 06 2203 13": True,
+    "22f91608 2202 07 22ff1608 13": True, "2207 2204 08 2203 13": True,
+    "2201 2204 09 2210 13": True, "22f01608 2202 0a 22fc1608 13": True,
+    "22f0 2202 0b 223c 13": True, "2200 0e": True, "2201 0e": False, "22f0 223c 0f 2230 13": True,
+    "22f0 220f 10 22ff 13": True, "22ff 220f 11 22f0 13": True, "2200 12 22ff1608 13": True,
+    "22ff1608 2201 14": True, "22ff1608 2201 15": False, "2201 22ff1608 14": False,
+    "23ff81 1608 2381ff 2a08 14": True, "2480000000 1620 2200 14": True,
+    "258000000000000000 2200 14": True, "2201 28 13": True, "2200 2201 29": False,
+    "2200 2201 2b": False, "2201 2200 2b": True, "2201 2202 2203 3202 13 0e": True,
+    "2201 2202 2203 3202 2201 13": True,  # the third from the top
+    "2201 2202 2203 33 2202 13": True,  # 3 1 2
+    "2201 200007 2200 27 2201": True, "2200 200007 2200 27 2201": False,
+    "210005 2200 2201": True, "2200 21 0000": True,  # it loops: gdb is to decide
+    "2201 2200 05": True, "02": True, "17": True, "2210 17": True,  # it fails: the same
+    "2200 01": True, "2200 0c0000": True, "22": True, "": True,  # not known here
+}
+
+
+def check_conditions(gdb, trace, rng):
+    at = None
+    while at is None:
+        at = go_to(gdb, trace, rng.randrange(len(trace.execs) // 2))
+    tid, ordinal, _ = trace.execs[at]
+    pc = trace.execs[at + 1][2]
+    address = b"Z0,%x,4" % pc
+    for code, holds in BYTECODES.items():
+        data = bytes.fromhex(code.replace(" ", "")) + (b"\x27" if code else b"")
+        assert go_to(gdb, trace, at) is not None
+        assert gdb.request(address + b";X%x,%s" % (len(data), data.hex().encode())) == b"OK"
+        stop = gdb.request("c")
+        assert holds == (b"swbreak" in stop), (code, stop)
+    # A value of a register, of those at the first places; any of two conditions
+    values = []
+    assert gdb.request(address) == b"OK" and go_to(gdb, trace, at) is not None
+    while len(values) < 6 and b"swbreak" in gdb.request("c"):
+        values.append((int.from_bytes(bytes.fromhex(gdb.request("p3").decode()), "little"), place(gdb)))
+    wanted = rng.choice(values)[0]
+    code = b"Xa,26000324%08x13" % wanted + b"27"
+    assert gdb.request(address + b";" + code + b"X3,220027") == b"OK"
+    assert go_to(gdb, trace, at) is not None
+    assert b"swbreak" in gdb.request("c")
+    assert place(gdb) == next(where for value, where in values if value == wanted)
+    for wrong in (b";X", b";X3", b";X9,22", b";X,", b";X1,2222"):
+        assert gdb.request(address + wrong).startswith(b"E."), wrong
+    assert gdb.request(b"z" + address[1:]) == b"OK"
+    return len(values)
+
+
 def check_interrupts(gdb, trace, rng):
     """A request to stop that comes right after one to go on, forward or backward."""
     stops = 0
@@ -356,6 +407,7 @@ def main():
             assert check_watched_ranges(gdb, trace, rng) > 5
         check_steps(gdb, trace, rng)
         assert check_interrupts(gdb, trace, rng) > 5
+        assert check_conditions(gdb, trace, rng)
         hits[2] += check_states(gdb, trace, rng)
         check_refusals(gdb, rng)
         assert gdb.request("D") == b"OK"

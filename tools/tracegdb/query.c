@@ -52,7 +52,7 @@ static bool put_supported(struct session *s, const char *peer)
     return textbuf_printf(
         &s->out,
         "PacketSize=%x;QStartNoAckMode+;multiprocess+;swbreak+;"
-        "hwbreak+;vContSupported+;ReverseStep+;ReverseContinue+;"
+        "hwbreak+;vContSupported+;ConditionalBreakpoints+;ReverseStep+;ReverseContinue+;"
         "QPassSignals+;qXfer:features:read+;qXfer:threads:read+%s%s",
         PACKET_MOST, s->info.machine ? "" : ";qXfer:exec-file:read+;qXfer:auxv:read+",
         has_calls(s) ? ";QCatchSyscalls+;qXfer:siginfo:read+" : "");

@@ -265,14 +265,13 @@ static void find_limit(const struct session *s, bool back, struct candidate *out
                               .stop.why = back ? STOP_BEGIN : STOP_END};
 }
 
-int resume_go(struct session *s, bool back, struct stop *stop)
+/* Goes to what stops it next, whether the conditions of a breakpoint hold or not. */
+static int go_once(struct session *s, bool back, struct stop *stop)
 {
     const struct course way = {.back = back};
     struct candidate best = {0};
-    int ret;
+    int ret = syscalls_find(s, back, NULL, &best);
 
-    interrupt_reset(s);
-    ret = syscalls_find(s, back, NULL, &best);
     ret = ret || back ? ret : find_signal(s, &best);
     /* At one place a watchpoint counts: gdb sees by the pc that it is a breakpoint, too. */
     ret = ret ? ret : resume_find_watch(s, &way, &best);
@@ -293,4 +292,25 @@ int resume_go(struct session *s, bool back, struct stop *stop)
         s->signal_next = stop->nr + 1;
     }
     return ret;
+}
+
+int resume_go(struct session *s, bool back, struct stop *stop)
+{
+    const uint8_t *values;
+    uint64_t pc;
+    int ret;
+
+    interrupt_reset(s);
+    do {
+        ret = go_once(s, back, stop);
+        if (ret || stop->why != STOP_BREAK) {
+            return ret;
+        }
+        ret = position_state(s, s->at.thread, &values, &pc);
+        if (ret || points_hold(s, pc)) {
+            return ret;
+        }
+    } while (!interrupt_pending(s));
+    *stop = (struct stop){.why = STOP_INTERRUPT};
+    return 0;
 }

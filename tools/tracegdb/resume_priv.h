@@ -25,11 +25,6 @@ struct course {
     bool back, alone;
 };
 
-static inline bool point_is_break(const struct point *p)
-{
-    return p->type < '2';
-}
-
 /* Whether a is met before b, in this direction. */
 bool resume_nearer(bool back, const struct candidate *a, const struct candidate *b);
 /* Finds when and chunk of a candidate; 0 or a negated enum ctr_error. */

@@ -11,14 +11,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/array.h"
 #include "common/options.h"
 #include "input/trace.h"
 
 #define MEMORY_MOST 0x4000u /* bytes of memory in an answer */
 #define GDB_SIGINT 2
 #define GDB_SIGTRAP 5
-#define POINTS_MOST 4096u
 
 #define READ_ONLY "E.a trace can only be read"
 #define NOT_THERE "E01" /* of some packets gdb takes no text */
@@ -141,61 +139,6 @@ static bool put_memory(struct session *s, const char *p)
     return end || !n ? put_hex(&s->out, bytes, end) : put_text(s, NOT_THERE);
 }
 
-/* ---------------------------------------------------------------------- points */
-
-/* "Z0,ADDR,KIND": NULL or what is wrong. */
-static const char *parse_point(const char *p, struct point *out)
-{
-    *out = (struct point){.type = *p++};
-    if (out->type < '0' || out->type > '4') {
-        return "";
-    }
-    if (*p++ != ',' || !parse_hex(&p, &out->addr) || *p++ != ',' ||
-        !parse_hex(&p, &out->size)) {
-        return "E.not an address and a length";
-    }
-    return out->type > '1' && !out->size ? "E.nothing to watch" : NULL;
-}
-
-static struct point *find_point(struct session *s, const struct point *p)
-{
-    for (size_t i = 0; i < s->nr_points; i++) {
-        if (s->points[i].type == p->type && s->points[i].addr == p->addr &&
-            s->points[i].size == p->size) {
-            return &s->points[i];
-        }
-    }
-    return NULL;
-}
-
-static bool set_point(struct session *s, const char *packet)
-{
-    struct point p;
-    const char *wrong = parse_point(packet + 1, &p);
-    struct point *there = wrong ? NULL : find_point(s, &p);
-
-    if (wrong) {
-        return put_text(s, wrong);
-    }
-    s->ahead.known = false;
-    if (*packet == 'z' && there) {
-        *there = s->points[--s->nr_points];
-    } else if (*packet == 'Z' && !there) {
-        if (p.type > '1' && !(s->info.events & CTR_HAS_MEM)) {
-            return put_text(s, "E.accesses were not recorded (-e mem)");
-        }
-        if (s->nr_points == POINTS_MOST) {
-            return put_text(s, "E.too many breakpoints");
-        }
-        if (!array_reserve(&s->points, &s->cap_points, s->nr_points + 1,
-                           sizeof(*s->points))) {
-            return false;
-        }
-        s->points[s->nr_points++] = p;
-    }
-    return put_text(s, "OK");
-}
-
 /* --------------------------------------------------------------------- stopping */
 
 static bool put_expedited(struct session *s, int i)
@@ -219,15 +162,7 @@ static bool is_hardware(struct session *s)
     const uint8_t *values;
     uint64_t pc;
 
-    if (position_state(s, s->at.thread, &values, &pc)) {
-        return false;
-    }
-    for (size_t i = 0; i < s->nr_points; i++) {
-        if (s->points[i].type == '1' && s->points[i].addr == pc) {
-            return true;
-        }
-    }
-    return false;
+    return !position_state(s, s->at.thread, &values, &pc) && points_has(s, '1', pc);
 }
 
 static bool put_reason(struct session *s)
@@ -415,7 +350,7 @@ static bool answer(struct session *s, const char *packet, size_t n, bool *silent
         return answer_v(s, packet, n);
     case 'z':
     case 'Z':
-        return set_point(s, packet);
+        return points_request(s, packet);
     case 'q':
     case 'Q':
         return query(s, packet, n);
@@ -440,8 +375,7 @@ int serve(struct session *s, int in, int out)
         s->link = l;
     }
     s->detached = s->multiprocess = s->swbreak = s->hwbreak = false;
-    s->nr_points = 0;
-    s->ahead.known = false;
+    points_clear(s);
     memset(s->pass, 0, sizeof(s->pass));
     while (!status && !s->detached) {
         bool silent = false, no_ack;
@@ -471,6 +405,7 @@ int serve(struct session *s, int in, int out)
     }
     files_close(s);
     syscalls_close(s);
+    points_clear(s);
     s->link = NULL;
     free(l);
     return status;

@@ -17,6 +17,8 @@
  *   position.c   threads, registers, memory at the position
  *   resume.c     going on, to a breakpoint, a watchpoint, a signal, an end
  *   step.c       steps
+ *   points.c     breakpoints and watchpoints
+ *   condition.c  conditions of them
  *   interrupt.c  gdb's request to end that
  *   syscalls.c   system calls that stop the program
  *   signals.c    signals of the process, as gdb numbers them
@@ -40,9 +42,16 @@
 
 #define PROG "tracegdb"
 
+/* Conditions of which any one must hold; none: always.  condition.c. */
+struct conditions {
+    struct condition *v;
+    size_t n;
+};
+
 /* A breakpoint or watchpoint: what a Z packet says. */
 struct point {
     uint64_t addr, size;
+    struct conditions conditions;
     char type; /* '0' and '1' breakpoints; '2' stores, '3' loads, '4' both */
 };
 
@@ -216,6 +225,30 @@ static inline bool signals_passed(const struct session *s, uint8_t number)
 {
     return s->pass[number / 8] >> number % 8 & 1;
 }
+
+/* -------------------------------------------------------------------- points.c */
+
+static inline bool point_is_break(const struct point *p)
+{
+    return p->type < '2';
+}
+
+/* Answers a packet Z or z into s->out; false: no memory. */
+bool points_request(struct session *s, const char *packet);
+void points_clear(struct session *s);
+/* Whether there is a watchpoint; a point of this type at an address; a breakpoint there of
+ * which a condition holds at the position. */
+bool points_watch(const struct session *s);
+bool points_has(const struct session *s, char type, uint64_t pc);
+bool points_hold(struct session *s, uint64_t pc);
+
+/* ----------------------------------------------------------------- condition.c */
+
+/* Reads "XLENGTH,BYTES" and so on up to another character: NULL and *out (conditions_free),
+ * or what is wrong. */
+const char *conditions_parse(const char *p, struct conditions *out);
+void conditions_free(struct conditions *c);
+bool conditions_hold(struct session *s, const struct conditions *c);
 
 /* ------------------------------------------------------------------- siginfo.c */
 

@@ -51,26 +51,6 @@ static int watch_hit(struct session *s, bool back, uint64_t next, struct stop *s
     return ret;
 }
 
-static bool has_watch(const struct session *s)
-{
-    for (size_t i = 0; i < s->nr_points; i++) {
-        if (!point_is_break(&s->points[i])) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static bool has_break(const struct session *s, uint64_t pc)
-{
-    for (size_t i = 0; i < s->nr_points; i++) {
-        if (point_is_break(&s->points[i]) && s->points[i].addr == pc) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* A signal that stops the program at the position, forward, and was not reported yet. */
 static int signal_hit(struct session *s, struct stop *stop)
 {
@@ -115,7 +95,7 @@ static int step_once(struct session *s, bool back, struct stop *stop)
         stop->why = back ? STOP_BEGIN : STOP_END;
         return 0;
     }
-    if (has_watch(s)) {
+    if (points_watch(s)) {
         ret = watch_hit(s, back, next, stop);
     }
     if (call.found && call.ordinal == next && (back || call.stop.phase == PHASE_RETURN) &&
@@ -149,6 +129,6 @@ int step_go(struct session *s, bool back, uint32_t thread, uint64_t range_from,
             *stop = (struct stop){.why = STOP_INTERRUPT};
         }
     } while (!ret && stop->why == STOP_THERE && pc >= range_from && pc < range_to &&
-             !has_break(s, pc));
+             !points_hold(s, pc));
     return ret;
 }
