@@ -16,6 +16,7 @@
  *   files.c      files that gdb reads, for symbols
  *   position.c   threads, registers, memory at the position
  *   resume.c     going on, to a breakpoint, a watchpoint, a signal, an end
+ *   candidate.c  which of two places comes first
  *   step.c       steps
  *   points.c     breakpoints and watchpoints
  *   condition.c  conditions of them
