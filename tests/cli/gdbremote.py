@@ -6,6 +6,10 @@ import subprocess
 BIN = os.environ["BIN"]
 
 
+def packet(data):
+    return b"$%s#%02x" % (data, sum(data) & 0xff)
+
+
 class Connection:
     """Packets to a tracegdb of its own."""
 
@@ -38,7 +42,7 @@ class Connection:
 
     def request(self, text):
         data = text if isinstance(text, bytes) else text.encode()
-        self.send(b"$%s#%02x" % (data, sum(data) & 0xff))
+        self.send(packet(data))
         return self.receive()
 
     def monitor(self, command):

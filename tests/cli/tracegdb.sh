@@ -68,6 +68,8 @@ python3 connect.py 1 --listen=127.0.0.1:0 || fail "a host and a port"
 python3 connect.py 3 --listen=:0 --multi || fail "several connections"
 python3 connect.py 1 "--listen=$PWD/socket" || fail "a UNIX socket"
 [ ! -e socket ] || fail "the socket is left"
+python3 connect.py 2 "--listen=$PWD/socket" --multi || fail "a UNIX socket and a signal"
+[ ! -e socket ] || fail "the socket is left after a signal"
 
 # What cannot be known is said.
 "$TOOLS/mktrace" random 5 9 60 plain.ctr expect.json || exit 1

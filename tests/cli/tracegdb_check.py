@@ -12,7 +12,7 @@ import random
 import subprocess
 import sys
 
-from gdbremote import BIN, Connection, place
+from gdbremote import BIN, Connection, packet, place
 
 READ_ONLY = b"E.a trace can only be read"
 
@@ -139,6 +139,29 @@ def check_watched_steps(gdb, trace, rng):
     return hits
 
 
+def check_watched_ranges(gdb, trace, rng):
+    """A step through a range, of which every instruction is a part, stops at an access."""
+    hits = 0
+    for _ in range(20):
+        at = go_to(gdb, trace, rng.randrange(len(trace.execs)))
+        if at is None:
+            continue
+        _, _, addr, end = rng.choice(trace.accesses)
+        assert gdb.request("Z2,%x,%x" % (addr, end - addr)) == b"OK"
+        fit = [a[0] for a in trace.accesses if a[1] and a[2] < end and addr < a[3] and a[0] >= at]
+        for i in list(dict.fromkeys(fit))[:3]:
+            tid, ordinal, _ = trace.execs[i]
+            stop = gdb.request("vCont;r0,ffffffffffff")
+            if ordinal == trace.last[tid]:
+                assert b"replaylog:end" in stop, stop
+                break
+            assert b"watch:" in stop and place(gdb) == (tid, ordinal + 1), (
+                trace.execs[at], addr, stop, place(gdb), ordinal)
+            hits += 1
+        assert gdb.request("z2,%x,%x" % (addr, end - addr)) == b"OK"
+    return hits
+
+
 def pc_of(stop):
     """That of arm, which the answer brings: register 15."""
     for item in stop[3:].split(b";"):
@@ -218,9 +241,81 @@ def check_states(gdb, trace, rng):
     return known
 
 
+# Bytecodes of conditions and whether they hold: of constants, each operation.
+BYTECODES = {
+    "2205 2203 02 2208 13": True, "2205 2203 03 2202 13": True, "2205 2203 04 220f 13": True,
+    "22fb1608 2202 05 22fe1608 13": True, "2207 2202 06 2203 13": True,
+    "22f91608 2202 07 22ff1608 13": True, "2207 2204 08 2203 13": True,
+    "2201 2204 09 2210 13": True, "22f01608 2202 0a 22fc1608 13": True,
+    "22f0 2202 0b 223c 13": True, "2200 0e": True, "2201 0e": False, "22f0 223c 0f 2230 13": True,
+    "22f0 220f 10 22ff 13": True, "22ff 220f 11 22f0 13": True, "2200 12 22ff1608 13": True,
+    "22ff1608 2201 14": True, "22ff1608 2201 15": False, "2201 22ff1608 14": False,
+    "23ff81 1608 2381ff 2a08 14": True, "2480000000 1620 2200 14": True,
+    "258000000000000000 2200 14": True, "2201 28 13": True, "2200 2201 29": False,
+    "2200 2201 2b": False, "2201 2200 2b": True, "2201 2202 2203 3202 13 0e": True,
+    "2201 2202 2203 3202 2201 13": True,  # the third from the top
+    "2201 2202 2203 33 2202 13": True,  # 3 1 2
+    "2201 200007 2200 27 2201": True, "2200 200007 2200 27 2201": False,
+    "210005 2200 2201": True, "2200 21 0000": True,  # it loops: gdb is to decide
+    "2201 2200 05": True, "02": True, "17": True, "2210 17": True,  # it fails: the same
+    "2200 01": True, "2200 0c0000": True, "22": True, "": True,  # not known here
+}
+
+
+def check_conditions(gdb, trace, rng):
+    at = None
+    while at is None:
+        at = go_to(gdb, trace, rng.randrange(len(trace.execs) // 2))
+    tid, ordinal, _ = trace.execs[at]
+    pc = trace.execs[at + 1][2]
+    address = b"Z0,%x,4" % pc
+    for code, holds in BYTECODES.items():
+        data = bytes.fromhex(code.replace(" ", "")) + (b"\x27" if code else b"")
+        assert go_to(gdb, trace, at) is not None
+        assert gdb.request(address + b";X%x,%s" % (len(data), data.hex().encode())) == b"OK"
+        stop = gdb.request("c")
+        assert holds == (b"swbreak" in stop), (code, stop)
+    # A value of a register, of those at the first places; any of two conditions
+    values = []
+    assert gdb.request(address) == b"OK" and go_to(gdb, trace, at) is not None
+    while len(values) < 6 and b"swbreak" in gdb.request("c"):
+        values.append((int.from_bytes(bytes.fromhex(gdb.request("p3").decode()), "little"), place(gdb)))
+    wanted = rng.choice(values)[0]
+    code = b"Xa,26000324%08x13" % wanted + b"27"
+    assert gdb.request(address + b";" + code + b"X3,220027") == b"OK"
+    assert go_to(gdb, trace, at) is not None
+    assert b"swbreak" in gdb.request("c")
+    assert place(gdb) == next(where for value, where in values if value == wanted)
+    for wrong in (b";X", b";X3", b";X9,22", b";X,", b";X1,2222"):
+        assert gdb.request(address + wrong).startswith(b"E."), wrong
+    assert gdb.request(b"z" + address[1:]) == b"OK"
+    return len(values)
+
+
+def check_interrupts(gdb, trace, rng):
+    """A request to stop that comes right after one to go on, forward or backward."""
+    stops = 0
+    for request in [b"c", b"bc", b"vCont;r0,fffffff0", b"c", b"bc"] * 4:
+        if go_to(gdb, trace, rng.randrange(len(trace.execs))) is None:
+            continue
+        assert gdb.request("Z0,10,4") == b"OK"  # nothing is there
+        tid, ordinal = place(gdb)
+        with_packet = rng.random() < .5
+        gdb.send(packet(request) + (packet(b"vCtrlC") if with_packet else b"\3"))
+        stop = gdb.receive()
+        assert not with_packet or gdb.receive() == b"OK"
+        if b"replaylog:" not in stop:  # there was nothing to search
+            assert stop.startswith(b"T02"), stop
+            seen = place(gdb)
+            assert seen[0] == tid and seen[1] in range(ordinal, ordinal + 2), (seen, ordinal)
+            stops += 1
+        assert gdb.request("z0,10,4") == b"OK"
+    return stops
+
+
 def check_refusals(gdb, rng):
-    for packet in ("M0,1:00", "X0,0:", "G00", "P0=00000000"):
-        assert gdb.request(packet) == READ_ONLY, packet
+    for write in ("M0,1:00", "X0,0:", "G00", "P0=00000000"):
+        assert gdb.request(write) == READ_ONLY, write
     assert gdb.request("vMustReplyEmpty") == gdb.request("qNothing") == b""
     assert gdb.request("Z9,0,0") == b"" and gdb.request("Z2,0,0").startswith(b"E.")
     assert gdb.request("p999").startswith(b"E.") and gdb.request("Hgp64.7777") == b"E01"
@@ -235,9 +330,9 @@ def check_refusals(gdb, rng):
         pass
     letters = b"?!bcsgpmGPMXHTvzZqQ0123456789abcdef,:;-.+xXfer"
     for _ in range(3000):
-        packet = bytes(rng.choice(letters) for _ in range(rng.randrange(1, 24)))
-        if packet[:1] not in (b"k", b"D", b"R") and not packet.startswith(b"vK"):
-            gdb.request(packet)
+        data = bytes(rng.choice(letters) for _ in range(rng.randrange(1, 24)))
+        if data[:1] not in (b"k", b"D", b"R") and not data.startswith(b"vK"):
+            gdb.request(data)
     assert gdb.request("?").startswith(b"T")
 
 
@@ -255,7 +350,10 @@ def main():
         if len(trace.last) == 1:
             hits[1] += check_watches(gdb, trace, rng)
             hits[1] += check_watched_steps(gdb, trace, rng)
+            assert check_watched_ranges(gdb, trace, rng) > 5
         check_steps(gdb, trace, rng)
+        assert check_interrupts(gdb, trace, rng) > 5
+        assert check_conditions(gdb, trace, rng)
         hits[2] += check_states(gdb, trace, rng)
         check_refusals(gdb, rng)
         assert gdb.request("D") == b"OK"

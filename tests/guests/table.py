@@ -20,7 +20,7 @@ tree      counts its own calls, for tests/cli/calls-witness.sh; no case of its o
 
 Further cases of the same program (`also'): memory (it ends with a dump of its own
 memory, see guest.h), execlog and gdb (registers), description (what gdb is given of them),
-coverage (each block once),
+coverage (each block once), stops (calls and signals stop it in a debugger),
 chosen-registers (the registers of a part).
 """
 import shutil
@@ -151,7 +151,7 @@ PROGRAMS = [
     Program("atomics", "exact", EVERY, libs="-Wl,--as-needed -latomic", also=("memory",)),
     Program("floats", "exact", EVERY, libs="-lm", also=("execlog", "gdb", "description")),
     Program("floats-O3", "exact", EVERY, source="floats.c", flags="-O3 -ffast-math", libs="-lm"),
-    Program("faults", "exact", EVERY, also=("memory", "execlog", "coverage")),
+    Program("faults", "exact", EVERY, also=("memory", "execlog", "coverage", "stops")),
     Program("derived", "exact", EVERY, also=("memory", "execlog")),
     Program("smc", "exact", EVERY, also=("memory", "coverage")),
     Program("x86", "exact", X86, flags="-msse2", cpu="max",
@@ -188,7 +188,7 @@ PROGRAMS = [
     Program("calltree", "tree", flags="-O2 -foptimize-sibling-calls", libs="-pthread",
             also=("gdb",)),
     Program("deaths", "scenario", EVERY, libs="-pthread"),
-    Program("handlers", "scenario", EVERY),
+    Program("handlers", "scenario", EVERY, also=("stops",)),
     Program("family", "scenario", EVERY, libs="-pthread", expect=9),
     Program("follow-exec", "scenario", EVERY, source="family.c", libs="-pthread", expect=9),
     Program("badinput", "scenario", EVERY),

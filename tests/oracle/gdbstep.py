@@ -248,6 +248,20 @@ def stopped(command, environment=None, cwd=None):
         yield Stub(path, process)
 
 
+@contextlib.contextmanager
+def listening(command, trace):
+    """The stub of a program's recording: `command' is tracegdb with its options."""
+    with tempfile.TemporaryDirectory(prefix="gdb.") as folder:
+        path = os.path.join(folder, "s")
+        process = subprocess.Popen([*command, "--listen=" + path, trace],
+                                   stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            yield Stub(path, process)
+        finally:
+            process.terminate()
+            process.wait()
+
+
 def run(command, machine, out, start=None, limit=1 << 62, environment=None, cwd=None):
     """Steps through a program; returns the number of printed lines."""
     with stopped(command, environment, cwd) as stub:

@@ -49,6 +49,7 @@ import rr
 import scenarios
 import states
 import strace
+import stops
 import stress
 import switches
 import transcripts
@@ -214,6 +215,7 @@ CHECKS = {
     "description": lambda j: description.run(j.tools, j.target, j.name, j.guest, j.folder),
     "moments": lambda j: moments.run(j.tools, j.target, j.name, j.guest, j.folder, j.path),
     "transcript": lambda j: transcripts.run(j.tools, j.target, j.name, j.guest, j.folder, j.path),
+    "stops": lambda j: stops.run(j.tools, j.target, j.name, j.guest, j.folder),
     "calls": lambda j: strace.run(j.tools, j.target, j.name, j.guest, j.folder, j.program.expect),
     "maps": lambda j: maps.run(j.tools, j.target, j.name, j.guest, j.folder, j.path),
     "scenario": lambda j: scenarios.run(j.tools, j.program, j.target, j.guest, j.folder),

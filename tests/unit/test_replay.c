@@ -727,13 +727,21 @@ static void test_found(void **state)
     assert_true(rests > 0);
 }
 
+/* Ends a search at the n-th chunk. */
+static int stop_after(void *arg)
+{
+    int *left = arg;
+    return (*left)-- <= 0;
+}
+
 /* The next execution of an instruction, of one thread: what going through its events finds. */
 static void test_found_exec(void **state)
 {
-    unsigned hits = 0, limits = 0;
+    unsigned hits = 0, limits = 0, stops = 0;
     (void)state;
     for (unsigned seed = 0; seed < 4; seed++) {
         struct recording r;
+        int left;
         recording_make(&r, 170 + seed, 2, 400, 30, 8, CTR_EVENTS_EXEC | CTR_EVENTS_MEM,
                        SIM_ALL, 1, 1);
         struct ctr_trace *tr =
@@ -781,11 +789,24 @@ static void test_found_exec(void **state)
             assert_true(some == got || some == -CTR_E_LIMIT);
             assert_true(some != 1 || found.ordinal == want);
             limits += some == -CTR_E_LIMIT;
+            /* The same, where it is ended from outside. */
+            filter.most = 0;
+            filter.stop = stop_after;
+            filter.arg = &left;
+            left = (int)(i % 4);
+            const int ended = ctr_search(tr, &filter, 0, from,
+                                         (back ? CTR_SEARCH_BACK : 0u) |
+                                             (point ? CTR_SEARCH_POINT : 0u),
+                                         1 + seed % 3, &found, NULL);
+            assert_true(ended == got || ended == -CTR_E_LIMIT);
+            assert_true(ended != 1 || found.ordinal == want);
+            stops += ended == -CTR_E_LIMIT;
+            filter.stop = NULL;
         }
         ctr_close(tr);
         recording_free(&r);
     }
-    assert_true(hits > 100 && limits > 20);
+    assert_true(hits > 100 && limits > 20 && stops > 20);
 }
 
 int main(void)

@@ -6,6 +6,8 @@
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,6 +31,46 @@ static int listen_at(int fd, const struct sockaddr *addr, socklen_t len)
     return fd < 0 || bind(fd, addr, len) || listen(fd, 1) ? -1 : 0;
 }
 
+/* Waits for a signal that ends the program, and removes the socket first. */
+static void *end_unix(void *path)
+{
+    sigset_t set;
+    int number;
+
+    pthread_sigmask(SIG_BLOCK, NULL, &set);
+    if (!sigwait(&set, &number)) {
+        unlink(path);
+        sigemptyset(&set);
+        sigaddset(&set, number);
+        pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+        raise(number);
+    }
+    return NULL;
+}
+
+/* A thread of its own gets these signals: no handler knows the path, and nothing that waits
+ * is interrupted. */
+static void guard_unix(const char *path)
+{
+    static const int ending[] = {SIGTERM, SIGINT, SIGHUP};
+    struct sigaction action;
+    pthread_t thread;
+    sigset_t set;
+
+    sigemptyset(&set);
+    for (size_t i = 0; i < sizeof(ending) / sizeof(ending[0]); i++) {
+        if (!sigaction(ending[i], NULL, &action) && action.sa_handler != SIG_IGN) {
+            sigaddset(&set, ending[i]);
+        }
+    }
+    pthread_sigmask(SIG_BLOCK, &set, NULL);
+    if (pthread_create(&thread, NULL, end_unix, (void *)path)) {
+        pthread_sigmask(SIG_UNBLOCK, &set, NULL); /* then it is left */
+    } else {
+        pthread_detach(thread);
+    }
+}
+
 static int open_unix(const char *path)
 {
     struct sockaddr_un addr = {.sun_family = AF_UNIX};
@@ -46,6 +88,7 @@ static int open_unix(const char *path)
         }
         return -1;
     }
+    guard_unix(path);
     tool_error(PROG, "listening on %s", path);
     return fd;
 }

@@ -6,7 +6,8 @@
 /*
  * Opens a listening socket: "PORT" and ":PORT" on the loopback interface only,
  * "HOST:PORT" there, a text with a slash as a UNIX socket at that path.  Says on stderr
- * where it listens.  Returns the descriptor, or -1 after a line on stderr.
+ * where it listens.  The path stays valid; a signal that ends the program removes the
+ * socket.  Returns the descriptor, or -1 after a line on stderr.
  */
 int listen_open(const char *where);
 

@@ -3,6 +3,7 @@
 #include "packet.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -51,6 +52,41 @@ static bool write_all(int fd, const void *data, size_t n)
         n -= (size_t)done;
     }
     return true;
+}
+
+/* Reads what is there already; false: the peer is gone. */
+static bool read_more(struct packet_link *l)
+{
+    struct pollfd ready = {.fd = l->in, .events = POLLIN};
+    ssize_t n;
+
+    if (l->at < l->n || poll(&ready, 1, 0) <= 0) {
+        return true;
+    }
+    n = read(l->in, l->buf, sizeof(l->buf));
+    if (n > 0) {
+        l->at = 0;
+        l->n = (size_t)n;
+    }
+    return n > 0 || (n < 0 && errno == EINTR);
+}
+
+bool packet_interrupted(struct packet_link *l)
+{
+    static const char request[] = "$vCtrlC#"; /* which is answered later */
+
+    if (!read_more(l)) {
+        return true;
+    }
+    while (l->at < l->n && (l->buf[l->at] == '+' || l->buf[l->at] == '-')) {
+        l->at++;
+    }
+    if (l->at < l->n && l->buf[l->at] == 3) {
+        l->at++;
+        return true;
+    }
+    return l->n - l->at >= strlen(request) &&
+           !memcmp(l->buf + l->at, request, strlen(request));
 }
 
 int packet_hex_digit(int c)

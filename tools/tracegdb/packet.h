@@ -39,6 +39,10 @@ enum packet_got packet_read(struct packet_link *l, char **data, size_t *n);
  * is acknowledged.  False: the connection is gone, or errno. */
 bool packet_send(struct packet_link *l, const void *data, size_t n);
 
+/* Whether the peer wants to stop what runs, or is gone; does not wait.  Anything else that it
+ * sent stays there. */
+bool packet_interrupted(struct packet_link *l);
+
 /* The value of a hexadecimal digit; -1: it is none. */
 int packet_hex_digit(int c);
 

@@ -181,6 +181,7 @@ int position_go(struct session *s, uint32_t thread, uint64_t ordinal)
     if (!ret) {
         if (s->at.thread != thread || s->at.ordinal != ordinal) {
             s->signal_next = 0;
+            s->phase = PHASE_RETURN;
         }
         s->at = (struct moment){
             .thread = thread, .ordinal = ordinal, .time_ns = s->window.times[i]};

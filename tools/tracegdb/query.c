@@ -39,17 +39,23 @@ static bool has_word(const char *list, const char *word)
     return false;
 }
 
+static bool has_calls(const struct session *s)
+{
+    return !s->info.machine && s->info.events & CTR_HAS_SYS;
+}
+
 static bool put_supported(struct session *s, const char *peer)
 {
     s->multiprocess = has_word(peer, "multiprocess+");
     s->swbreak = has_word(peer, "swbreak+");
     s->hwbreak = has_word(peer, "hwbreak+");
-    return textbuf_printf(&s->out,
-                          "PacketSize=%x;QStartNoAckMode+;multiprocess+;swbreak+;"
-                          "hwbreak+;vContSupported+;ReverseStep+;ReverseContinue+;"
-                          "QPassSignals+;qXfer:features:read+;qXfer:threads:read+%s%s",
-                          PACKET_MOST, s->info.machine ? "" : ";qXfer:exec-file:read+",
-                          s->info.machine ? "" : ";qXfer:auxv:read+");
+    return textbuf_printf(
+        &s->out,
+        "PacketSize=%x;QStartNoAckMode+;multiprocess+;swbreak+;"
+        "hwbreak+;vContSupported+;ConditionalBreakpoints+;ReverseStep+;ReverseContinue+;"
+        "QPassSignals+;qXfer:features:read+;qXfer:threads:read+%s%s",
+        PACKET_MOST, s->info.machine ? "" : ";qXfer:exec-file:read+;qXfer:auxv:read+",
+        has_calls(s) ? ";QCatchSyscalls+;qXfer:siginfo:read+" : "");
 }
 
 /* ---------------------------------------------------------------------- threads */
@@ -99,6 +105,7 @@ static bool make_document(struct session *s, const char *object, const char *ann
 {
     struct textbuf *b = &s->document;
     const char *text = NULL;
+    uint8_t siginfo[SIGINFO_BYTES];
     const void *data = NULL;
     size_t n = 0;
 
@@ -113,6 +120,9 @@ static bool make_document(struct session *s, const char *object, const char *ann
         text = files_program(s);
     } else if (!strcmp(object, "auxv")) {
         data = files_auxv(s, &n);
+    } else if (!strcmp(object, "siginfo") && siginfo_get(s, siginfo)) {
+        data = siginfo;
+        n = sizeof(siginfo);
     }
     if (text) {
         data = text;
@@ -226,6 +236,11 @@ bool query(struct session *s, const char *packet, size_t n)
     }
     if ((rest = after(packet, "QPassSignals")) != NULL) {
         return pass_signals(s, rest);
+    }
+    if ((rest = after(packet, "QCatchSyscalls")) != NULL) {
+        return !has_calls(s) ? put(s, "E.system calls were not recorded (-e sys)")
+               : *rest != '0' && *rest != '1' ? put(s, "E.neither 0 nor 1")
+                                              : syscalls_catch(s, rest) && put(s, "OK");
     }
     if ((rest = after(packet, "qRcmd")) != NULL) {
         return run_command(s, rest);

@@ -11,12 +11,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/array.h"
 #include "common/options.h"
 #include "input/trace.h"
 
 #define MEMORY_MOST 0x4000u /* bytes of memory in an answer */
-#define POINTS_MOST 4096u
+#define GDB_SIGINT 2
+#define GDB_SIGTRAP 5
 
 #define READ_ONLY "E.a trace can only be read"
 #define NOT_THERE "E01" /* of some packets gdb takes no text */
@@ -139,60 +139,6 @@ static bool put_memory(struct session *s, const char *p)
     return end || !n ? put_hex(&s->out, bytes, end) : put_text(s, NOT_THERE);
 }
 
-/* ---------------------------------------------------------------------- points */
-
-/* "Z0,ADDR,KIND": NULL or what is wrong. */
-static const char *parse_point(const char *p, struct point *out)
-{
-    *out = (struct point){.type = *p++};
-    if (out->type < '0' || out->type > '4') {
-        return "";
-    }
-    if (*p++ != ',' || !parse_hex(&p, &out->addr) || *p++ != ',' ||
-        !parse_hex(&p, &out->size)) {
-        return "E.not an address and a length";
-    }
-    return out->type > '1' && !out->size ? "E.nothing to watch" : NULL;
-}
-
-static struct point *find_point(struct session *s, const struct point *p)
-{
-    for (size_t i = 0; i < s->nr_points; i++) {
-        if (s->points[i].type == p->type && s->points[i].addr == p->addr &&
-            s->points[i].size == p->size) {
-            return &s->points[i];
-        }
-    }
-    return NULL;
-}
-
-static bool set_point(struct session *s, const char *packet)
-{
-    struct point p;
-    const char *wrong = parse_point(packet + 1, &p);
-    struct point *there = wrong ? NULL : find_point(s, &p);
-
-    if (wrong) {
-        return put_text(s, wrong);
-    }
-    if (*packet == 'z' && there) {
-        *there = s->points[--s->nr_points];
-    } else if (*packet == 'Z' && !there) {
-        if (p.type > '1' && !(s->info.events & CTR_HAS_MEM)) {
-            return put_text(s, "E.accesses were not recorded (-e mem)");
-        }
-        if (s->nr_points == POINTS_MOST) {
-            return put_text(s, "E.too many breakpoints");
-        }
-        if (!array_reserve(&s->points, &s->cap_points, s->nr_points + 1,
-                           sizeof(*s->points))) {
-            return false;
-        }
-        s->points[s->nr_points++] = p;
-    }
-    return put_text(s, "OK");
-}
-
 /* --------------------------------------------------------------------- stopping */
 
 static bool put_expedited(struct session *s, int i)
@@ -216,15 +162,7 @@ static bool is_hardware(struct session *s)
     const uint8_t *values;
     uint64_t pc;
 
-    if (position_state(s, s->at.thread, &values, &pc)) {
-        return false;
-    }
-    for (size_t i = 0; i < s->nr_points; i++) {
-        if (s->points[i].type == '1' && s->points[i].addr == pc) {
-            return true;
-        }
-    }
-    return false;
+    return !position_state(s, s->at.thread, &values, &pc) && points_has(s, '1', pc);
 }
 
 static bool put_reason(struct session *s)
@@ -243,6 +181,10 @@ static bool put_reason(struct session *s)
                               : stop->type == '3' ? "rwatch"
                                                   : "awatch",
                               stop->addr);
+    case STOP_ENTRY:
+        return textbuf_printf(&s->out, "syscall_entry:%" PRIx32 ";", stop->number);
+    case STOP_RETURN:
+        return textbuf_printf(&s->out, "syscall_return:%" PRIx32 ";", stop->number);
     case STOP_BEGIN:
         return put_text(s, "replaylog:begin;");
     case STOP_END:
@@ -257,7 +199,9 @@ static bool put_stop(struct session *s)
     const struct ctr_thread *t = ctr_trace_thread(s->tr, s->at.thread);
 
     return textbuf_printf(&s->out, "T%02xthread:",
-                          s->last.why == STOP_SIGNAL ? s->last.signal : 5) &&
+                          s->last.why == STOP_SIGNAL      ? s->last.signal
+                          : s->last.why == STOP_INTERRUPT ? GDB_SIGINT
+                                                          : GDB_SIGTRAP) &&
            put_thread_id(s, &s->out, t) && put_text(s, ";") && put_reason(s) &&
            put_expedited(s, gdb_regs_pc(s->regs)) &&
            put_expedited(s, gdb_regs_sp(s->regs));
@@ -284,7 +228,7 @@ static bool step(struct session *s, bool back, uint32_t thread, uint64_t from,
                  uint64_t to)
 {
     struct stop stop;
-    int ret = resume_step(s, back, thread, from, to, &stop);
+    int ret = step_go(s, back, thread, from, to, &stop);
 
     return stopped(s, ret, &stop);
 }
@@ -350,6 +294,9 @@ static bool answer_v(struct session *s, const char *packet, size_t n)
     if (starts_with(packet, "vRun")) {
         return restart(s);
     }
+    if (starts_with(packet, "vCtrlC")) {
+        return put_text(s, "OK"); /* it has stopped */
+    }
     if (starts_with(packet, "vKill")) {
         s->detached = true;
         return put_text(s, "OK");
@@ -403,7 +350,7 @@ static bool answer(struct session *s, const char *packet, size_t n, bool *silent
         return answer_v(s, packet, n);
     case 'z':
     case 'Z':
-        return set_point(s, packet);
+        return points_request(s, packet);
     case 'q':
     case 'Q':
         return query(s, packet, n);
@@ -425,9 +372,10 @@ int serve(struct session *s, int in, int out)
 
     if (l) {
         packet_init(l, in, out);
+        s->link = l;
     }
     s->detached = s->multiprocess = s->swbreak = s->hwbreak = false;
-    s->nr_points = 0;
+    points_clear(s);
     memset(s->pass, 0, sizeof(s->pass));
     while (!status && !s->detached) {
         bool silent = false, no_ack;
@@ -443,7 +391,7 @@ int serve(struct session *s, int in, int out)
             break;
         }
         if (got == PACKET_INTERRUPT) {
-            continue; /* it is stopped */
+            continue; /* it has stopped */
         }
         s->out.len = 0;
         s->diag.text[0] = 0;
@@ -456,6 +404,9 @@ int serve(struct session *s, int in, int out)
         l->no_ack |= no_ack;
     }
     files_close(s);
+    syscalls_close(s);
+    points_clear(s);
+    s->link = NULL;
     free(l);
     return status;
 }

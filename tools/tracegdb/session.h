@@ -16,7 +16,14 @@
  *   files.c      files that gdb reads, for symbols
  *   position.c   threads, registers, memory at the position
  *   resume.c     going on, to a breakpoint, a watchpoint, a signal, an end
+ *   candidate.c  which of two places comes first
+ *   step.c       steps
+ *   points.c     breakpoints and watchpoints
+ *   condition.c  conditions of them
+ *   interrupt.c  gdb's request to end that
+ *   syscalls.c   system calls that stop the program
  *   signals.c    signals of the process, as gdb numbers them
+ *   siginfo.c    what came with one
  *   monitor.c    gdb's command `monitor'
  */
 #ifndef TRACEGDB_SESSION_H
@@ -36,9 +43,16 @@
 
 #define PROG "tracegdb"
 
+/* Conditions of which any one must hold; none: always.  condition.c. */
+struct conditions {
+    struct condition *v;
+    size_t n;
+};
+
 /* A breakpoint or watchpoint: what a Z packet says. */
 struct point {
     uint64_t addr, size;
+    struct conditions conditions;
     char type; /* '0' and '1' breakpoints; '2' stores, '3' loads, '4' both */
 };
 
@@ -56,9 +70,10 @@ struct window {
 struct signal_stop {
     uint32_t thread;
     uint64_t ordinal;
-    uint64_t when;  /* as of a search, if ... */
-    bool timed;     /* ... it is known */
-    uint8_t number; /* gdb's */
+    uint64_t when;          /* as of a search, if ... */
+    bool timed;             /* ... it is known */
+    uint8_t number;         /* gdb's */
+    struct ctr_signal info; /* what came with it */
 };
 
 /* Why the program stopped. */
@@ -67,16 +82,43 @@ enum stop_why {
     STOP_BREAK,
     STOP_WATCH,
     STOP_SIGNAL,
-    STOP_BEGIN, /* there is nothing before it in the trace ... */
-    STOP_END,   /* ... or nothing after it */
+    STOP_ENTRY,     /* of a system call ... */
+    STOP_RETURN,    /* ... and its return */
+    STOP_INTERRUPT, /* gdb wants it */
+    STOP_BEGIN,     /* there is nothing before it in the trace ... */
+    STOP_END,       /* ... or nothing after it */
+};
+
+/*
+ * Several things happen at one ordinal, so a stop has a phase there.  Before an instruction
+ * runs what came before it is over: the system wrote memory, then its call returned.  The
+ * instruction makes a call, and what that writes is still ahead.
+ */
+enum phase {
+    PHASE_WRITTEN = -1,
+    PHASE_RETURN = 0, /* and all that is no call's */
+    PHASE_ENTRY = 2,
+    PHASE_UNWRITTEN = 3, /* backward */
 };
 
 struct stop {
     enum stop_why why;
-    char type;      /* WATCH: of the point ... */
-    uint64_t addr;  /* ... and what was accessed there; else undefined */
-    uint8_t signal; /* gdb's number, ... */
-    size_t nr;      /* ... and which of the session's signals */
+    int8_t phase;
+    uint32_t number; /* ENTRY, RETURN: of the call */
+    char type;       /* WATCH: of the point ... */
+    uint64_t addr;   /* ... and what was accessed there; else undefined */
+    uint8_t signal;  /* gdb's number, ... */
+    size_t nr;       /* ... and which of the session's signals */
+};
+
+/* What steps from one position to another one meet: at the end of the last one `stop', which
+ * may be nothing, and before it nothing. */
+struct ahead {
+    bool known, back;
+    uint32_t thread;
+    uint64_t from, to;
+    struct stop stop;
+    struct ctr_found event; /* of the access that stops it */
 };
 
 struct session {
@@ -103,16 +145,23 @@ struct session {
     bool passed_back;        /* ... it went there backward */
     uint32_t chosen;         /* thread (index) whose registers and memory packets mean */
     uint32_t stepping;       /* and the one that makes steps */
+    int8_t phase;            /* of the position; by it calls are reported once */
     size_t signal_next;      /* signals before this one were reported at the position */
     struct window window, other; /* of the position's thread, and of another one */
 
+    struct packet_link *link;
+    bool interrupted;   /* gdb wants what goes on to stop, ... */
+    uint64_t polled_ns; /* ... as of then */
+
     struct point *points;
     size_t nr_points, cap_points;
+    struct ahead ahead; /* with these points */
     struct signal_stop *signals;
     size_t nr_signals, cap_signals;
     bool signals_known;
-    uint32_t signals_of;   /* process */
-    uint8_t pass[256 / 8]; /* gdb's numbers that do not stop it */
+    uint32_t signals_of;       /* process */
+    uint8_t pass[256 / 8];     /* gdb's numbers that do not stop it */
+    struct syscalls *syscalls; /* calls that stop it; NULL: none */
 
     /* The connection: */
     struct textbuf out;      /* the answer */
@@ -154,13 +203,23 @@ static inline uint64_t thread_end(const struct ctr_thread *t)
     return t->first + t->insns;
 }
 
+/* ----------------------------------------------------------------- interrupt.c */
+
+/* From here on whether gdb interrupts what goes on; one thread at a time may call it. */
+void interrupt_reset(struct session *s);
+bool interrupt_pending(struct session *s);
+
 /* -------------------------------------------------------------------- resume.c */
 
-/* One instruction of a thread, forward or backward, or as long as its pc is in a range
- * (range_to 0: none).  Return 0 and *stop, or a negated enum ctr_error. */
-int resume_step(struct session *s, bool back, uint32_t thread, uint64_t range_from,
-                uint64_t range_to, struct stop *stop);
+/* Goes on, forward or backward; returns 0 and *stop, or a negated enum ctr_error. */
 int resume_go(struct session *s, bool back, struct stop *stop);
+
+/* ---------------------------------------------------------------------- step.c */
+
+/* One instruction of a thread, forward or backward, or as long as its pc is in a range
+ * (range_to 0: none); the same. */
+int step_go(struct session *s, bool back, uint32_t thread, uint64_t range_from,
+            uint64_t range_to, struct stop *stop);
 
 /* ------------------------------------------------------------------- signals.c */
 
@@ -172,6 +231,43 @@ static inline bool signals_passed(const struct session *s, uint8_t number)
 {
     return s->pass[number / 8] >> number % 8 & 1;
 }
+
+/* -------------------------------------------------------------------- points.c */
+
+static inline bool point_is_break(const struct point *p)
+{
+    return p->type < '2';
+}
+
+/* Answers a packet Z or z into s->out; false: no memory. */
+bool points_request(struct session *s, const char *packet);
+void points_clear(struct session *s);
+/* Whether there is a watchpoint; a point of this type at an address; a breakpoint there of
+ * which a condition holds at the position. */
+bool points_watch(const struct session *s);
+bool points_has(const struct session *s, char type, uint64_t pc);
+bool points_hold(struct session *s, uint64_t pc);
+
+/* ----------------------------------------------------------------- condition.c */
+
+/* Reads "XLENGTH,BYTES" and so on up to another character: NULL and *out (conditions_free),
+ * or what is wrong. */
+const char *conditions_parse(const char *p, struct conditions *out);
+void conditions_free(struct conditions *c);
+bool conditions_hold(struct session *s, const struct conditions *c);
+
+/* ------------------------------------------------------------------- siginfo.c */
+
+#define SIGINFO_BYTES 128
+
+/* False: the program has not stopped for a signal, or it is not known what came with it. */
+bool siginfo_get(const struct session *s, uint8_t out[SIGINFO_BYTES]);
+
+/* ------------------------------------------------------------------ syscalls.c */
+
+/* Catches calls, as QCatchSyscalls says: "0", "1" or "1;NR;NR.."; false: no memory. */
+bool syscalls_catch(struct session *s, const char *list);
+void syscalls_close(struct session *s);
 
 /* --------------------------------------------------------------------- serve.c */
 

@@ -54,6 +54,7 @@ static int on_event(void *arg, struct ctr_job *job, const struct ctr_os_event *e
         return 0;
     }
     stop.number = signals_gdb(s, g.signo);
+    stop.info = g;
     /* Before what raised it, or, at the end of the thread, before its last instruction. */
     if (e->ordinal > e->thread->first &&
         (g.flags & CTR_SIGNAL_SYNC || e->ordinal >= thread_end(e->thread))) {
@@ -78,11 +79,18 @@ static int on_ordered(void *arg, const struct ctr_job *job, const void *data, si
     return 0;
 }
 
+static int on_progress(void *arg, const struct ctr_progress *p)
+{
+    (void)p;
+    return interrupt_pending(arg);
+}
+
 int signals_load(struct session *s)
 {
     const struct ctr_filter filter = {
         .kinds = CTR_KIND_SYS, .processes = &s->process, .nprocess = 1};
-    const struct ctr_replay_ops ops = {.os = on_event, .ordered = on_ordered};
+    const struct ctr_replay_ops ops = {
+        .os = on_event, .ordered = on_ordered, .progress = on_progress};
     const struct ctr_replay_opts opts = {.workers = s->jobs, .filter = &filter};
     int ret;
 

@@ -963,6 +963,9 @@ struct ctr_filter {
     int (*context)(void *arg, const struct ctr_context *context);
     void *arg;
     uint32_t most; /* ctr_search only: chunks that are decoded, 0: any number */
+    /* ctr_search only, may be NULL: called with arg for each chunk that may be searched, by
+     * one worker at a time, from any thread.  Nonzero: the search ends there. */
+    int (*stop)(void *arg);
 };
 #define CTR_FILTER_INIT {0}
 
@@ -1187,8 +1190,8 @@ struct ctr_found {
  * workers: as in struct ctr_replay_opts.
  *
  * Returns 1 and *out, 0 if there is none, -CTR_E_LIMIT if there is none in the first
- * filter->most chunks that may have one, -CTR_E_INVAL on a stream or if there is no such
- * place, or another error.
+ * filter->most chunks that may have one, or before filter->stop ended the search,
+ * -CTR_E_INVAL on a stream or if there is no such place, or another error.
  */
 CTR_API int ctr_search(struct ctr_trace *tr, const struct ctr_filter *filter,
                        uint32_t thread, uint64_t ordinal, unsigned flags,

@@ -204,12 +204,26 @@ static int next_chunk(struct search *s, struct searcher *me, struct chunk_row *r
     return got;
 }
 
+/* Takes no chunk any more, though what is searched for may be in the next ones. */
+static int end(struct search *s, struct searcher *me, const char *why)
+{
+    s->left = 0;
+    s->across_next = s->nacross;
+    if (s->order == SEARCH_MERGED && s->back) { /* those begun after it were read */
+        me->key.ns = s->first_ns;
+    }
+    return ctr_fail(&me->diag, CTR_E_LIMIT, CTR_NO_OFF, "search", why);
+}
+
 int search_take(struct search *s, struct searcher *me)
 {
     struct chunk_row row;
     int got;
     while ((got = next_chunk(s, me, &row)) == 1) {
         const struct ctr_chunk *c = &row.pub;
+        if (s->feed.filter.stop && s->feed.filter.stop(s->feed.filter.arg)) {
+            return end(s, me, "it was stopped");
+        }
         if (!feed_chunk(&s->feed, c)) {
             continue;
         }
@@ -222,14 +236,7 @@ int search_take(struct search *s, struct searcher *me)
             continue;
         }
         if (s->feed.filter.most && s->taken == s->feed.filter.most) {
-            s->left = 0;
-            s->across_next = s->nacross;
-            if (s->order == SEARCH_MERGED &&
-                s->back) { /* those begun after it were read */
-                me->key.ns = s->first_ns;
-            }
-            return ctr_fail(&me->diag, CTR_E_LIMIT, CTR_NO_OFF, "search",
-                            "it is not in the first chunks");
+            return end(s, me, "it is not in the first chunks");
         }
         s->taken++;
         me->feed = f;

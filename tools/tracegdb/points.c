@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+/* Breakpoints and watchpoints: those that gdb has set, and their conditions. */
+#include "session.h"
+
+#include <stdlib.h>
+
+#include "common/array.h"
+
+#define POINTS_MOST 4096u
+
+static bool put_text(struct session *s, const char *text)
+{
+    return textbuf_printf(&s->out, "%s", text);
+}
+
+/* "Z0,ADDR,KIND;CONDITIONS": NULL or what is wrong; *conditions: where they begin. */
+static const char *parse_point(const char *p, struct point *out, const char **conditions)
+{
+    *out = (struct point){.type = *p++};
+    if (out->type < '0' || out->type > '4') {
+        return "";
+    }
+    if (*p++ != ',' || !parse_hex(&p, &out->addr) || *p++ != ',' ||
+        !parse_hex(&p, &out->size)) {
+        return "E.not an address and a length";
+    }
+    *conditions = *p == ';' ? p + 1 : p;
+    return out->type > '1' && !out->size ? "E.nothing to watch" : NULL;
+}
+
+static struct point *find_point(struct session *s, const struct point *p)
+{
+    for (size_t i = 0; i < s->nr_points; i++) {
+        if (s->points[i].type == p->type && s->points[i].addr == p->addr &&
+            s->points[i].size == p->size) {
+            return &s->points[i];
+        }
+    }
+    return NULL;
+}
+
+/* Adds it, or gives it its conditions anew; NULL or what is wrong. */
+static const char *set_point(struct session *s, struct point *p, const char *conditions)
+{
+    struct point *there = find_point(s, p);
+    const char *wrong;
+
+    if (p->type > '1' && !(s->info.events & CTR_HAS_MEM)) {
+        return "E.accesses were not recorded (-e mem)";
+    }
+    if (!there && s->nr_points == POINTS_MOST) {
+        return "E.too many breakpoints";
+    }
+    wrong = conditions_parse(conditions, &p->conditions);
+    if (wrong) {
+        return wrong;
+    }
+    if (there) {
+        conditions_free(&there->conditions);
+        *there = *p;
+        return NULL;
+    }
+    if (!array_reserve(&s->points, &s->cap_points, s->nr_points + 1,
+                       sizeof(*s->points))) {
+        conditions_free(&p->conditions);
+        return "E.out of memory";
+    }
+    s->points[s->nr_points++] = *p;
+    return NULL;
+}
+
+bool points_request(struct session *s, const char *packet)
+{
+    struct point p, *there;
+    const char *conditions = "", *wrong = parse_point(packet + 1, &p, &conditions);
+
+    s->ahead.known = false;
+    if (!wrong && *packet == 'Z') {
+        wrong = set_point(s, &p, conditions);
+    } else if (!wrong && (there = find_point(s, &p)) != NULL) {
+        conditions_free(&there->conditions);
+        *there = s->points[--s->nr_points];
+    }
+    return put_text(s, wrong ? wrong : "OK");
+}
+
+void points_clear(struct session *s)
+{
+    while (s->nr_points) {
+        conditions_free(&s->points[--s->nr_points].conditions);
+    }
+    s->ahead.known = false;
+}
+
+bool points_watch(const struct session *s)
+{
+    for (size_t i = 0; i < s->nr_points; i++) {
+        if (!point_is_break(&s->points[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool points_has(const struct session *s, char type, uint64_t pc)
+{
+    for (size_t i = 0; i < s->nr_points; i++) {
+        if (s->points[i].type == type && s->points[i].addr == pc) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool points_hold(struct session *s, uint64_t pc)
+{
+    bool any = false;
+
+    for (size_t i = 0; i < s->nr_points; i++) {
+        if (point_is_break(&s->points[i]) && s->points[i].addr == pc) {
+            any = any || conditions_hold(s, &s->points[i].conditions);
+        }
+    }
+    return any;
+}
