@@ -83,7 +83,7 @@ uint32_t lookup_open_ranges(const struct lookup *l, struct ctr_range *v);
  * The following return 0 or a negated enum ctr_error.
  *
  * Searches in one direction until all bytes are decided, or nothing more is found; at most
- * so many places.
+ * so many places (UINT64_MAX: any number), which are near ones.
  */
 int lookup_search(struct lookup *l, uint64_t most);
 

@@ -5,6 +5,9 @@
 #include "cannoli/events.h"
 #include "state/memory_priv.h"
 
+/* That are decoded for each of few places. */
+#define FEW_CHUNKS 4u
+
 bool lookup_is_open(const struct lookup *l, unsigned i)
 {
     return l->line->state[i] == BYTE_OPEN ||
@@ -222,6 +225,7 @@ static void give_up(struct lookup *l)
 
 int lookup_search(struct lookup *l, uint64_t most)
 {
+    const bool few = most != UINT64_MAX;
     struct ctr_range open[LINE_BYTES];
     struct ctr_found found;
     int ret;
@@ -236,7 +240,7 @@ int lookup_search(struct lookup *l, uint64_t most)
             .naddr = lookup_open_ranges(l, open),
             .context = context_of(l),
             .arg = l->m,
-            .most = l->m->most,
+            .most = few ? FEW_CHUNKS : l->m->most,
         };
         if (!filter.naddr) {
             return 0;
@@ -245,7 +249,9 @@ int lookup_search(struct lookup *l, uint64_t most)
         ret = ctr_search(l->m->tr, &filter, l->pos.thread, l->pos.ordinal,
                          l->flags | l->pos.point, l->m->jobs, &found, l->diag);
         if (ret == -CTR_E_LIMIT) {
-            give_up(l);
+            if (!few) {
+                give_up(l);
+            }
             return 0;
         }
         if (ret != 1) {
