@@ -212,7 +212,7 @@ static int end(struct search *s, struct searcher *me, const char *why)
     if (s->order == SEARCH_MERGED && s->back) { /* those begun after it were read */
         me->key.ns = s->first_ns;
     }
-    return ctr_fail(&me->diag, CTR_E_LIMIT, CTR_NO_OFF, "search", why);
+    return ctr_fail(&me->diag, CTR_E_LIMIT, CTR_NO_OFF, "search", "%s", why);
 }
 
 int search_take(struct search *s, struct searcher *me)
