@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "common/map64.h"
 #include "ctr_write.h"
 #include "journal.h"
 #include "mempipe_host.h"
@@ -23,8 +24,6 @@
  */
 #define JOB_SEGMENTS 16
 #define JOB_FULL_BYTES (4u << 20)
-
-struct keyframe_pages; /* keyframes.h */
 
 /* Only the writer thread reads and writes index.  With a ring it is known as soon as the
  * job is submitted. */
@@ -43,11 +42,11 @@ struct guest_process {
     uint64_t start_ns, end_ns;
     uint32_t end_reason; /* enum ctr_end */
     int32_t end_status;
-    bool exec_pending;   /* one of its threads is inside execve */
-    bool replaced;       /* a later program of the same process is recorded already */
-    uint64_t limbo_ns;   /* since when it is an unattached QEMU, 0: it is not */
-    struct epoch *epoch; /* the drain's: its newest, or NULL */
-    struct keyframe_pages *keyframes; /* the writer's */
+    bool exec_pending;      /* one of its threads is inside execve */
+    bool replaced;          /* a later program of the same process is recorded already */
+    uint64_t limbo_ns;      /* since when it is an unattached QEMU, 0: it is not */
+    struct epoch *epoch;    /* the drain's: its newest, or NULL */
+    struct map64 keyframes; /* pages, see keyframes.h: the writer's */
     uint32_t index;
     struct guest_process *next;
 };

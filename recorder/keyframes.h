@@ -11,11 +11,11 @@
 
 #include <stdint.h>
 
+#include "common/map64.h"
 #include "ctr_write.h"
 #include "mempipe_host.h"
 
 struct keyframes;
-struct keyframe_pages; /* of a process */
 
 /* NULL: no memory. */
 struct keyframes *keyframes_new(struct mempipe_host *host);
@@ -23,13 +23,10 @@ void keyframes_free(struct keyframes *k);
 
 /*
  * Notes what a chunk has written, of a thread by its pipe and the serial number of that,
- * and requests key frames.  *pages: of its process, NULL at first.  bytes: of the file so
- * far.  Without memory no more are requested.
+ * and requests key frames.  pages: those of its process, empty at first.  bytes: of the
+ * file so far.  Without memory no more are requested.
  */
-void keyframes_note(struct keyframes *k, struct keyframe_pages **pages, uint32_t pipe,
+void keyframes_note(struct keyframes *k, struct map64 *pages, uint32_t pipe,
                     uint32_t serial, const struct ctr_packed *chunk, uint64_t bytes);
-
-/* NULL is allowed. */
-void keyframe_pages_free(struct keyframe_pages *pages);
 
 #endif

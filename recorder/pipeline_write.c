@@ -128,7 +128,7 @@ void *pipeline_writer_main(void *arg)
             ctr_physmap_free(job->thread->physmap);
             free(job->thread);
         } else if (job->kind == JOB_PROCESS_END) {
-            keyframe_pages_free(job->process->keyframes);
+            map64_fini(&job->process->keyframes);
             free(job->process);
         }
 

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "ctr.h"
-#include "map64.h"
+#include "common/map64.h"
 
 struct code {
     uint64_t at;    /* hash of the place of its first instruction ... */

@@ -18,7 +18,7 @@
 #include "common/textbuf.h"
 #include "ignored.h"
 #include "input/trace.h"
-#include "map64.h"
+#include "common/map64.h"
 
 static const char *const names[] = {"functions", "blocks"};
 const struct words counts_words = WORDS_OF_STRINGS("counts", names);

@@ -17,7 +17,7 @@
 #include "common/progress.h"
 #include "guest/guest.h"
 #include "ids.h"
-#include "map64.h"
+#include "common/map64.h"
 #include "secrets.h"
 #include "side.h"
 #include "skip.h"

@@ -22,7 +22,7 @@
 #include <stdint.h>
 
 #include "ctr.h"
-#include "map64.h"
+#include "common/map64.h"
 
 /* Numbers of what is mapped, the same for both traces.  Any thread. */
 struct space_keys {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A hash table from 64-bit keys, which are hashes already, to 32-bit numbers. */
-#ifndef TRACEDIFF_MAP64_H
-#define TRACEDIFF_MAP64_H
+#ifndef COMMON_MAP64_H
+#define COMMON_MAP64_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Open addressing; the table is at most half full. */
-#include "map64.h"
+#include "common/map64.h"
 
 #include <stdlib.h>
 #include <string.h>
