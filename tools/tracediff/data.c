@@ -59,17 +59,14 @@ static bool same_access(struct pair *p, const struct access *a, const struct acc
            same_bytes(p, value_of(x, a), value_of(y, b), access_size(a), &at);
 }
 
-/*
- * Reports a difference, unless it repeats one: of the same instruction, or the same two
- * values, which were copied from one place to the other.
- */
+/* Reports a difference; one of the same instruction repeats it. */
 static void access_differs(struct pair *p, const struct access *a, const struct access *b,
                            enum difference_kind kind, uint64_t equal)
 {
     const struct access *v[2] = {a, b};
     struct difference d = {.kind = kind, .equal = equal};
-    bool added = false, fresh = true;
     unsigned first = a ? 0 : 1;
+    uint64_t values = 0;
     uint32_t pos[2];
 
     for (unsigned i = 0; i < 2; i++) {
@@ -82,24 +79,10 @@ static void access_differs(struct pair *p, const struct access *a, const struct 
         d.side[i].data = v[i] ? value_of(p->at[i].b, v[i]) : NULL;
     }
     d.hash = map64_mix(batch_insn(p, p->at[first].b, pos[first]), kind);
-    if (!map64_put(&p->seen, d.hash, 0, &added)) {
-        p->error = -CTR_E_NOMEM;
-        return;
-    }
-    fresh = added;
     if (kind == DIFFERENCE_VALUE && access_size(a) >= 4 && access_size(a) <= 8) {
-        if (!map64_put(&p->seen, map64_mix(map64_mix(1, a->value), b->value), 0,
-                       &added)) {
-            p->error = -CTR_E_NOMEM;
-            return;
-        }
-        fresh = fresh && added;
+        values = map64_mix(map64_mix(1, a->value), b->value);
     }
-    if (fresh) {
-        p->full = !p->difference(p->arg, p, &d);
-    } else {
-        p->repeated(p->arg);
-    }
+    difference_report(p, &d, values);
 }
 
 /* ------------------------------------------------------------------ stretch */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The names of the kinds of differences. */
+/* Differences: the names of their kinds, and which are reported. */
 #include "pair.h"
 
 const char *difference_name(const struct difference *d)
@@ -17,5 +17,19 @@ const char *difference_name(const struct difference *d)
         return "call";
     default:
         return "access";
+    }
+}
+
+void difference_report(struct pair *p, const struct difference *d, uint64_t values)
+{
+    bool fresh = true, other = true;
+
+    if (!map64_put(&p->seen, d->hash, 0, &fresh) ||
+        (values && !map64_put(&p->seen, values, 0, &other))) {
+        p->error = -CTR_E_NOMEM;
+    } else if (fresh && other) {
+        p->full = !p->difference(p->arg, p, d);
+    } else {
+        p->repeated(p->arg);
     }
 }

@@ -201,7 +201,6 @@ void events_differ(struct pair *p, const struct event *a, const struct event *b,
 {
     const struct event *v[2] = {a, b};
     struct difference d = {.kind = DIFFERENCE_EVENT, .equal = equal, .at = at};
-    bool added = true;
 
     for (unsigned i = 0; i < 2; i++) {
         d.side[i].ordinal = v[i] ? v[i]->ordinal : ordinal[i];
@@ -209,13 +208,7 @@ void events_differ(struct pair *p, const struct event *a, const struct event *b,
         d.side[i].data = v[i] ? p->at[i].b->pool + v[i]->payload : NULL;
     }
     d.hash = hash_of(p, &d);
-    if (!map64_put(&p->seen, d.hash, 0, &added)) {
-        p->error = -CTR_E_NOMEM;
-    } else if (added) {
-        p->full = !p->difference(p->arg, p, &d);
-    } else {
-        p->repeated(p->arg);
-    }
+    difference_report(p, &d, 0);
 }
 
 /*

@@ -143,6 +143,13 @@ uint64_t batch_insn(const struct pair *p, const struct batch *b, uint32_t pos);
 /* The ordinal of a spot; at the end, the one after the last instruction. */
 uint64_t spot_ordinal(const struct pair *p, unsigned side);
 
+/*
+ * difference.c: reports a difference of an access, a register or an event, unless it repeats one: the same
+ * hash, or the same two values, which were copied from one place to the other.  values: a
+ * hash of both, or 0.
+ */
+void difference_report(struct pair *p, const struct difference *d, uint64_t values);
+
 /* data.c: compares what the next n instructions of both sides did, and with `before' what
  * the system did before the one after them. */
 void data_compare(struct pair *p, uint32_t n, bool before);

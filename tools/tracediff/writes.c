@@ -116,13 +116,12 @@ static const uint8_t *value_of(const struct pair *p, unsigned side, const struct
     return w == &p->kept_write ? p->kept : write_value(p->at[side].b, w);
 }
 
-/* Reports a difference, unless it repeats one: of the same instruction and register, or the
- * same two values, which were copied. */
+/* Reports a difference; one of the same instruction and register repeats it. */
 static void differs(struct pair *p, const struct write *v[2], const uint32_t pos[2],
                     uint64_t equal)
 {
     struct difference d = {.kind = DIFFERENCE_REGISTER, .equal = equal};
-    bool added = false, fresh;
+    uint64_t values = 0;
 
     for (unsigned i = 0; i < 2; i++) {
         d.side[i].ordinal = batch_ordinal(p->at[i].b, pos[i]);
@@ -130,24 +129,10 @@ static void differs(struct pair *p, const struct write *v[2], const uint32_t pos
         d.side[i].data = value_of(p, i, v[i]);
     }
     d.hash = map64_mix(map64_mix(batch_insn(p, p->at[0].b, pos[0]), d.kind), v[0]->reg);
-    if (!map64_put(&p->seen, d.hash, 0, &added)) {
-        p->error = -CTR_E_NOMEM;
-        return;
-    }
-    fresh = added;
     if (v[0]->size >= 4 && v[0]->size <= 8) {
-        if (!map64_put(&p->seen, map64_mix(map64_mix(1, v[0]->value), v[1]->value), 0,
-                       &added)) {
-            p->error = -CTR_E_NOMEM;
-            return;
-        }
-        fresh = fresh && added;
+        values = map64_mix(map64_mix(1, v[0]->value), v[1]->value);
     }
-    if (fresh) {
-        p->full = !p->difference(p->arg, p, &d);
-    } else {
-        p->repeated(p->arg);
-    }
+    difference_report(p, &d, values);
 }
 
 static bool equal_values(const struct batch *x, const struct write *a,
