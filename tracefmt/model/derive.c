@@ -4,7 +4,7 @@
  * which QEMU keeps them. Each formula is the one with which QEMU itself reads the whole
  * register; the parts are its variables.
  */
-#include "model/derive.h"
+#include "model/derive_priv.h"
 
 #include <stddef.h>
 #include "cannoli/events.h"
@@ -18,23 +18,6 @@
 #define EM_X86_64 62
 #define EM_AARCH64 183
 #define EM_RISCV 243
-
-/* QEMU's softfloat exception flags. */
-#define F_INVALID 0x1u
-#define F_DIVBYZERO 0x2u
-#define F_OVERFLOW 0x4u
-#define F_UNDERFLOW 0x8u
-#define F_INEXACT 0x10u
-#define F_IN_FLUSHED 0x20u
-#define F_OUT_FLUSHED 0x40u
-#define F_IN_DENORMAL 0x4000u
-
-#define IN(i) (a->in[i].lo)
-
-static struct regval whole(uint64_t lo)
-{
-    return (struct regval){lo, 0};
-}
 
 /* --------------------------------------------------------------------- arm */
 

@@ -5,21 +5,7 @@
  * The formulas are those with which QEMU answers an instruction or gdb, see FORMAT.md,
  * section 4.8.
  */
-#include "model/derive.h"
-
-/* QEMU's softfloat exception flags. */
-#define F_INVALID 0x1u
-#define F_DIVBYZERO 0x2u
-#define F_OVERFLOW 0x4u
-#define F_UNDERFLOW 0x8u
-#define F_INEXACT 0x10u
-
-#define IN(i) (a->in[i].lo)
-
-static struct regval whole(uint64_t lo)
-{
-    return (struct regval){lo, 0};
-}
+#include "model/derive_priv.h"
 
 static uint64_t riscv_flags(uint64_t f)
 {

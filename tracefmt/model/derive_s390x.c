@@ -4,7 +4,7 @@
  * set it, and its operands; this computes the code from them as in FORMAT.md, section
  * 4.8.
  */
-#include "model/derive.h"
+#include "model/derive_priv.h"
 
 #define CC_SHIFT 44
 #define SIGN32 0x80000000ull
@@ -165,8 +165,7 @@ static unsigned condition(unsigned op, uint64_t src, uint64_t dst, uint64_t vr)
 
 struct regval s390x_pswm(const struct derive_args *a)
 {
-    uint64_t mask = a->in[0].lo & ~(3ull << CC_SHIFT);
-    uint64_t cc =
-        condition((unsigned)a->in[1].lo, a->in[2].lo, a->in[3].lo, a->in[4].lo) & 3;
-    return (struct regval){mask | cc << CC_SHIFT, 0};
+    uint64_t mask = IN(0) & ~(3ull << CC_SHIFT);
+    uint64_t cc = condition((unsigned)IN(1), IN(2), IN(3), IN(4)) & 3;
+    return whole(mask | cc << CC_SHIFT);
 }
