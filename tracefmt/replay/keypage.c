@@ -9,9 +9,8 @@ struct finder {
     struct ctr_trace *tr;
     uint32_t thread;
     uint64_t ordinal, addr;
-    struct feed feed; /* key frames only */
-    struct range_lists page;
-    struct part_reader index;
+    struct feed feed;   /* key frames only; its index */
+    struct ranges page; /* the address */
     struct raw_chunk raw;
     struct ctr_key_page *out;
     struct ctr_diag *diag;
@@ -47,8 +46,8 @@ static int look_group(struct finder *f, const struct chunk_group *g, uint64_t la
     int ret = 0;
     for (; !ret && n < g->count && g->first + n <= last; n++) {
         struct part_pages pages;
-        ret = part_reader_chunk(&f->index, g->first + n, NULL, NULL, &f->page.any, &pages,
-                                f->diag);
+        ret = part_reader_chunk(&f->feed.index, g->first + n, NULL, NULL, &f->page,
+                                &pages, f->diag);
         may[n] = (uint8_t)(!ret && pages.keyframe);
     }
     while (!ret && n--) {
@@ -95,6 +94,7 @@ int ctr_key_page_find(struct ctr_trace *tr, uint32_t thread, uint64_t ordinal,
                        .thread = thread,
                        .ordinal = ordinal,
                        .addr = addr,
+                       .page = {&range, 1},
                        .out = out,
                        .diag = diag};
     if (!tr->src.seekable || !tr->has_index || !(tr->events & CTR_HAS_KEY)) {
@@ -106,10 +106,7 @@ int ctr_key_page_find(struct ctr_trace *tr, uint32_t thread, uint64_t ordinal,
     }
     f.feed.runs = 0;
     f.feed.os = CTR_KIND_KEYFRAME;
-    part_reader_init(&f.index, tr);
-    ret = range_lists_make(&f.page, &range, 1) ? ctr_fail_nomem(diag) : find(&f);
-    range_lists_free(&f.page);
-    part_reader_fini(&f.index);
+    ret = find(&f);
     feed_fini(&f.feed);
     buf_free(&f.raw.payload);
     return ret;
