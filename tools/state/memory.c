@@ -288,19 +288,21 @@ static int read_together(struct memory_view *m, uint64_t addr, size_t n,
 int memory_read(struct memory_view *m, uint64_t addr, uint8_t *out, uint8_t *known,
                 size_t n, bool text, struct ctr_diag *diag)
 {
+    size_t part, together = text ? n : 0; /* up to there lines were read together */
     bool ended = false;
 
-    for (size_t done = 0; done < n;) {
-        struct lookup l = lookup_of(m, addr + done, n - done, diag);
-        const size_t part = l.end - l.begin;
-        int ret = !l.line ? -CTR_E_NOMEM : 0;
+    for (size_t done = 0; done < n; done += part) {
+        struct lookup l;
+        int ret = 0;
 
-        l.text = text;
-        if (!ret && !text && done % TOGETHER == 0 && n - done > LINE_BYTES) {
-            ret = read_together(m, addr + done, n - done < TOGETHER ? n - done : TOGETHER,
-                                diag);
-            l.line = line_of(m, l.line->addr);
+        if (done >= together && n - done > LINE_BYTES) {
+            together = n - done < TOGETHER ? n : done + TOGETHER;
+            ret = read_together(m, addr + done, together - done, diag);
         }
+        l = lookup_of(m, addr + done, n - done, diag);
+        l.text = text;
+        part = l.end - l.begin;
+        ret = ret ? ret : l.line ? 0 : -CTR_E_NOMEM;
         ret = ret || ended ? ret : lookup_decide(&l);
         if (ret) {
             return ret;
@@ -313,7 +315,6 @@ int memory_read(struct memory_view *m, uint64_t addr, uint8_t *out, uint8_t *kno
             out[done + i] = is ? l.line->value[k] : 0;
             ended |= text && !out[done + i];
         }
-        done += part;
     }
     return 0;
 }

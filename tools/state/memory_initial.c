@@ -124,28 +124,26 @@ static uint64_t content_begin(struct memory_initial *m, uint32_t process, uint64
     return now ? now->from_ns : 0;
 }
 
-/* Whether contents that began then are those of the whole history of the process, and of
- * all before it. */
-static bool is_from_start(const struct memory_initial *m, uint32_t process,
-                          uint64_t begin)
+uint64_t memory_initial_begin(struct memory_initial *m, uint32_t process, uint64_t addr,
+                              uint64_t time_ns)
 {
-    return begin <= ctr_trace_process(m->tr, process)->start_ns;
+    uint32_t prot;
+    const uint64_t begin = content_begin(m, process, addr, time_ns, &prot);
+
+    return begin <= ctr_trace_process(m->tr, process)->start_ns ? 0 : begin;
 }
 
 bool memory_initial_reaches(struct memory_initial *m, uint32_t process, uint64_t addr,
                             uint32_t thread, uint64_t ordinal, uint64_t time_ns)
 {
-    uint32_t prot;
-    uint64_t begin = content_begin(m, process, addr, time_ns, &prot), pc, then;
+    const uint64_t begin = memory_initial_begin(m, process, addr, time_ns);
+    uint64_t pc, then;
     struct ctr_chunk chunk;
     struct ctr_diag diag;
     int ret;
 
-    if (is_from_start(m, process, begin)) {
-        return true;
-    }
-    if (!ctr_trace_find(m->tr, thread, ordinal, &chunk, &diag) &&
-        chunk.start_ns >= begin) {
+    if (!begin || (!ctr_trace_find(m->tr, thread, ordinal, &chunk, &diag) &&
+                   chunk.start_ns >= begin)) {
         return true;
     }
     ret = ctr_state_at(m->tr, thread, ordinal, NULL, &pc, &then, &diag);
@@ -156,19 +154,7 @@ bool memory_initial_reaches_chunk(struct memory_initial *m, uint32_t process,
                                   uint64_t addr, const struct ctr_chunk *chunk,
                                   uint64_t time_ns)
 {
-    uint32_t prot;
-    uint64_t begin = content_begin(m, process, addr, time_ns, &prot);
-
-    return is_from_start(m, process, begin) || chunk->start_ns >= begin;
-}
-
-uint64_t memory_initial_begin(struct memory_initial *m, uint32_t process, uint64_t addr,
-                              uint64_t time_ns)
-{
-    uint32_t prot;
-    const uint64_t begin = content_begin(m, process, addr, time_ns, &prot);
-
-    return is_from_start(m, process, begin) ? 0 : begin;
+    return chunk->start_ns >= memory_initial_begin(m, process, addr, time_ns);
 }
 
 bool memory_initial_private(struct memory_initial *m, uint32_t process, uint64_t time_ns,
