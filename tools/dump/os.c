@@ -208,42 +208,41 @@ bool os_print_call(struct os_printer *p, const struct open_call *open,
 }
 
 /* Memory that the system used outside of a call: signal frames, end of a thread. */
+/* The start of an event about memory; in JSON all of it. */
+static bool put_memory_start(struct os_printer *p, const char *kind,
+                             const struct ctr_os_event *e, const struct syscall_mem *m)
+{
+    return os_put_start(p, kind, e) &&
+           (!p->opt->json || (textbuf_printf(&p->out, ",") && put_memory_json(p, m) &&
+                              textbuf_printf(&p->out, "}\n")));
+}
+
 static bool print_memory(struct os_printer *p, const struct ctr_os_event *e,
                          const struct ctr_usermem *u)
 {
-    struct syscall_mem m = {.addr = u->addr,
-                            .size = u->size,
-                            .data = u->data,
-                            .n = u->n,
-                            .write = u->flags & CTR_USERMEM_WRITE,
-                            .string = u->flags & CTR_USERMEM_STRING};
+    const struct syscall_mem m = {.addr = u->addr,
+                                  .size = u->size,
+                                  .data = u->data,
+                                  .n = u->n,
+                                  .write = u->flags & CTR_USERMEM_WRITE,
+                                  .string = u->flags & CTR_USERMEM_STRING};
 
-    if (!os_put_start(p, "memory", e)) {
-        return false;
-    }
-    if (p->opt->json) {
-        return textbuf_printf(&p->out, ",") && put_memory_json(p, &m) &&
-               textbuf_printf(&p->out, "}\n");
-    }
-    return textbuf_printf(&p->out, "+++ system %s 0x%" PRIx64 "/%" PRIu64 "\n",
-                          m.write ? "w" : "r", m.addr, m.size);
+    return put_memory_start(p, "memory", e, &m) &&
+           (p->opt->json ||
+            textbuf_printf(&p->out, "+++ system %s 0x%" PRIx64 "/%" PRIu64 "\n",
+                           m.write ? "w" : "r", m.addr, m.size));
 }
 
-/* What it holds is in JSON, too. */
 static bool print_keyframe(struct os_printer *p, const struct ctr_os_event *e,
                            const struct ctr_keyframe *k)
 {
-    struct syscall_mem m = {.addr = k->addr, .size = k->n, .data = k->data, .n = k->n};
+    const struct syscall_mem m = {
+        .addr = k->addr, .size = k->n, .data = k->data, .n = k->n};
 
-    if (!os_put_start(p, "keyframe", e)) {
-        return false;
-    }
-    if (p->opt->json) {
-        return textbuf_printf(&p->out, ",") && put_memory_json(p, &m) &&
-               textbuf_printf(&p->out, "}\n");
-    }
-    return textbuf_printf(&p->out, "+++ key frame 0x%" PRIx64 "/%" PRIu32 " +++\n",
-                          k->addr, k->n);
+    return put_memory_start(p, "keyframe", e, &m) &&
+           (p->opt->json ||
+            textbuf_printf(&p->out, "+++ key frame 0x%" PRIx64 "/%" PRIu32 " +++\n",
+                           k->addr, k->n));
 }
 
 /* ----------------------------------------------------------------- signals */

@@ -28,3 +28,9 @@ bool interrupt_pending(struct session *s)
     }
     return s->interrupted;
 }
+
+int interrupt_progress(void *session, const struct ctr_progress *p)
+{
+    (void)p;
+    return interrupt_pending(session);
+}

@@ -208,6 +208,8 @@ static inline uint64_t thread_end(const struct ctr_thread *t)
 /* From here on whether gdb interrupts what goes on; one thread at a time may call it. */
 void interrupt_reset(struct session *s);
 bool interrupt_pending(struct session *s);
+/* The same as ctr_replay_ops.progress, of a session. */
+int interrupt_progress(void *session, const struct ctr_progress *p);
 
 /* -------------------------------------------------------------------- resume.c */
 

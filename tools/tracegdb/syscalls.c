@@ -107,12 +107,6 @@ static int on_ordered(void *arg, const struct ctr_job *job, const void *data, si
     return 0;
 }
 
-static int on_progress(void *arg, const struct ctr_progress *p)
-{
-    (void)p;
-    return interrupt_pending(arg);
-}
-
 static int by_key(const void *x, const void *y)
 {
     const struct syscall_stop *a = x, *b = y;
@@ -127,7 +121,7 @@ static int load(struct session *s)
     const struct ctr_filter filter = {
         .kinds = CTR_KIND_SYS, .processes = &s->process, .nprocess = 1};
     const struct ctr_replay_ops ops = {
-        .os = on_event, .ordered = on_ordered, .progress = on_progress};
+        .os = on_event, .ordered = on_ordered, .progress = interrupt_progress};
     const struct ctr_replay_opts opts = {.workers = s->jobs, .filter = &filter};
     struct syscalls *c = s->syscalls;
     int ret;
