@@ -123,6 +123,7 @@ static int look_at(struct ranges *later, const struct ctr_map *m, bool *needless
         *needless = covers(later, m->start, end);
         return *needless ? 0 : add(later, m->start, end);
     case CTR_MAP_MPROTECT:
+    case CTR_MAP_DISCARD:
         *needless = covers(later, m->start, end);
         return 0;
     case CTR_MAP_MREMAP:

@@ -320,7 +320,9 @@ enum ctr_event_type {
      *   u64 old_start, u64 old_size (mremap), u64 dev, u64 inode,
      *   str path ("" anonymous; "[stack]", "[heap]", "[vdso]"), str build_id (raw)
      * The first thread of a process begins with one CTR_MAP_INITIAL for each
-     * range that is mapped.
+     * range that is mapped.  CTR_MAP_DISCARD has only op, start, size: the mappings stay,
+     * but private memory of them holds zeros again, or what its file has (madvise with
+     * MADV_DONTNEED).
      */
     CTR_EVENT_MAP = 6,
     /*
@@ -534,6 +536,7 @@ enum ctr_event_type {
 #define CTR_MAP_BRK 6u    /* start, size: the heap as it is now */
 #define CTR_MAP_SHMAT 7u
 #define CTR_MAP_SHMDT 8u
+#define CTR_MAP_DISCARD 9u
 
 #define CTR_THREAD_START 1u
 #define CTR_THREAD_END 2u /* of the thread; the last one ends the process */

@@ -113,7 +113,7 @@
 #include "cannoli/events.h"
 
 #define MEMPIPE_MAGIC 0x6570697063726374ull /* "ctrcpipe" */
-#define MEMPIPE_VERSION 12u
+#define MEMPIPE_VERSION 13u
 #define MEMPIPE_LINE 64
 /* Mail slots of a pipe, a power of two, more than the buffers one pipe can have in flight. */
 #define MEMPIPE_MAIL 128u

@@ -27,6 +27,7 @@ from common import Failure, Skip, TARGETS
 import bytecheck as byte_witness
 import boots
 import choices
+import contents
 import description
 import devices
 import firmware
@@ -213,6 +214,7 @@ CHECKS = {
     "gdb": lambda j: states.run_gdb(j.tools, j.target, j.name, j.guest, j.folder, j.path,
                                     20000 if j.full else 4000),
     "description": lambda j: description.run(j.tools, j.target, j.name, j.guest, j.folder),
+    "contents": lambda j: contents.run(j.tools, j.target, j.name, j.guest, j.folder, j.full),
     "moments": lambda j: moments.run(j.tools, j.target, j.name, j.guest, j.folder, j.path),
     "transcript": lambda j: transcripts.run(j.tools, j.target, j.name, j.guest, j.folder, j.path),
     "stops": lambda j: stops.run(j.tools, j.target, j.name, j.guest, j.folder),

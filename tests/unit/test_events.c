@@ -468,7 +468,7 @@ static void test_payloads(void **unused)
     }
     assert_non_null(payload_check(0, p.p, p.n));
     assert_non_null(payload_check(LAST_TYPE + 1, p.p, p.n));
-    payload_map(&p, 9, 1, 0, 0, 0, 0, "");
+    payload_map(&p, 10, 1, 0, 0, 0, 0, "");
     assert_non_null(payload_check(CTR_EVENT_MAP, p.p, p.n));
     payload_thread(&p, 0, 1, 1, "");
     assert_non_null(payload_check(CTR_EVENT_THREAD, p.p, p.n));

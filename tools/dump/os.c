@@ -327,15 +327,16 @@ static bool print_sigreturn(struct os_printer *p, const struct ctr_os_event *e,
 
 static const char *map_op(uint32_t op)
 {
-    static const char *const names[] = {
-        NULL, "initial", "mmap", "munmap", "mprotect", "mremap", "brk", "shmat", "shmdt"};
+    static const char *const names[] = {NULL,       "initial", "mmap", "munmap",
+                                        "mprotect", "mremap",  "brk",  "shmat",
+                                        "shmdt",    "discard"};
 
     return op && op < sizeof(names) / sizeof(*names) ? names[op] : "unknown";
 }
 
 static bool has_prot(const struct ctr_map *m)
 {
-    return m->op != CTR_MAP_MUNMAP && m->op != CTR_MAP_SHMDT;
+    return m->op != CTR_MAP_MUNMAP && m->op != CTR_MAP_SHMDT && m->op != CTR_MAP_DISCARD;
 }
 
 static bool print_map_json(struct os_printer *p, const struct ctr_map *m,

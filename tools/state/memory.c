@@ -34,7 +34,7 @@ int memory_open(struct memory_view **out, struct ctr_trace *tr,
     if (!ret) {
         ctr_trace_info(tr, &info);
         *m = (struct memory_view){.machine = info.machine,
-                                  .has_keys = info.events & CTR_HAS_KEY,
+                                  .has_keys = info.events & CTR_HAS_KEY && info.has_index,
                                   .shared = kernel_begins(&info),
                                   .tr = tr,
                                   .at = *at,
@@ -43,8 +43,10 @@ int memory_open(struct memory_view **out, struct ctr_trace *tr,
                                   .alone = threads_single(tr, t->process),
                                   .cap = FIRST_LINES};
         m->lines = calloc(m->cap, sizeof(*m->lines));
-        ret =
-            m->lines ? memory_initial_open(&m->initial, tr, places, diag) : -CTR_E_NOMEM;
+        ret = m->lines ? memory_origins_open(&m->origins, tr, diag) : -CTR_E_NOMEM;
+    }
+    if (!ret) {
+        m->initial = (struct memory_initial){tr, places, memory_origins_part(m->origins)};
     }
     if (ret) {
         memory_close(m);
@@ -165,7 +167,7 @@ void memory_limit(struct memory_view *m, uint32_t chunks)
 void memory_close(struct memory_view *m)
 {
     if (m) {
-        memory_initial_close(m->initial);
+        memory_origins_close(m->origins);
         memory_near_free(&m->near);
         free(m->lines);
         free(m);
@@ -225,6 +227,8 @@ static struct lookup lookup_of(struct memory_view *m, uint64_t addr, size_t n,
 
     return (struct lookup){.m = m,
                            .line = line_of(m, addr - begin),
+                           .base = addr - begin,
+                           .own = true,
                            .begin = begin,
                            .end = begin + (unsigned)(n < room ? n : room),
                            .flags = CTR_SEARCH_BACK,
@@ -233,24 +237,18 @@ static struct lookup lookup_of(struct memory_view *m, uint64_t addr, size_t n,
                            .diag = diag};
 }
 
-/* The last key frame of a line that has open bytes: widens the range, from.  */
-static int add_line(struct lookup *l, struct memory_since *s)
+/* The key frame of a line that can be read with others: 1, 0 if it cannot, or an error. */
+static int find_common(struct lookup *l, const struct ctr_key_page **key)
 {
-    struct ctr_range open[LINE_BYTES];
-    const struct ctr_key_page *key;
-    int ret;
+    const unsigned end = l->end;
+    int ret = lookup_read_constant(l);
 
-    lookup_read_constant(l);
-    if (!lookup_open_ranges(l, open) || !lookup_is_own(l, l->m->process)) {
-        return 0;
+    ret = ret || !lookup_any_open(l) ? ret : lookup_find_origin(l);
+    if (ret || l->end != end || !l->origin.own) {
+        l->end = end;
+        return ret;
     }
-    ret = lookup_find_key(l, &key);
-    if (ret == 1) {
-        s->from = key->ordinal < s->from ? key->ordinal : s->from;
-        s->addr = s->size ? s->addr : l->line->addr;
-        s->size = (uint32_t)(l->line->addr + LINE_BYTES - s->addr);
-    }
-    return ret < 0 ? ret : 0;
+    return lookup_find_key(l, key);
 }
 
 /* Reads several lines at once, so that what they have in common is decoded once. */
@@ -261,28 +259,30 @@ static int read_together(struct memory_view *m, uint64_t addr, size_t n,
                              .from = UINT64_MAX,
                              .to = m->at.ordinal,
                              .system = !m->at.before_system};
+    const struct ctr_key_page *key;
     struct lookup l;
     int ret = 0;
 
-    for (size_t done = 0; !ret && done < n; done += l.end - l.begin) {
+    for (size_t done = 0; ret >= 0 && done < n; done += l.end - l.begin) {
         l = lookup_of(m, addr + done, n - done, diag);
-        ret = l.line ? add_line(&l, &s) : -CTR_E_NOMEM;
+        ret = l.line ? find_common(&l, &key) : -CTR_E_NOMEM;
+        if (ret == 1) {
+            s.from = key->ordinal < s.from ? key->ordinal : s.from;
+            s.addr = s.size ? s.addr : l.base;
+            s.size = (uint32_t)(l.base + LINE_BYTES - s.addr);
+        }
     }
-    if (!ret && s.size > LINE_BYTES) {
-        ret = memory_since_read(&s, m->tr, m->jobs, diag);
-        for (size_t done = 0; !ret && done < n; done += l.end - l.begin) {
-            const struct ctr_key_page *key;
-
-            l = lookup_of(m, addr + done, n - done, diag);
-            ret = l.line ? lookup_find_key(&l, &key) : -CTR_E_NOMEM;
-            if (ret == 1) {
-                lookup_apply(&l, &s);
-                ret = 0;
-            }
+    ret = ret < 0 || s.size <= LINE_BYTES ? ret
+                                          : memory_since_read(&s, m->tr, m->jobs, diag);
+    for (size_t done = 0; ret >= 0 && s.written && done < n; done += l.end - l.begin) {
+        l = lookup_of(m, addr + done, n - done, diag);
+        ret = l.line ? find_common(&l, &key) : -CTR_E_NOMEM;
+        if (ret == 1) {
+            lookup_apply(&l, &s);
         }
     }
     memory_since_free(&s);
-    return ret;
+    return ret < 0 ? ret : 0;
 }
 
 int memory_read(struct memory_view *m, uint64_t addr, uint8_t *out, uint8_t *known,

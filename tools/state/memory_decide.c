@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Decides what the bytes of a line are; see memory_priv.h. */
-#include "query/threads.h"
 #include "state/memory_priv.h"
 
 /* So many bytes are first searched at so many places. */
 #define FEW_BYTES 64u
 #define FEW_PLACES 2u
+/* Forks and moves that are followed. */
+#define MAX_DEPTH 200u
 
 static unsigned point_of(const struct moment *at)
 {
@@ -17,24 +18,10 @@ static int search_line(struct lookup *l)
     return lookup_search(l, UINT64_MAX);
 }
 
-/* Bytes that were stored without a value become open again. */
-static bool reopen(struct lookup *l)
-{
-    bool any = false;
-
-    for (unsigned i = l->begin; i < l->end; i++) {
-        if (l->line->state[i] == BYTE_LATER) {
-            l->line->state[i] = BYTE_OPEN;
-            any = true;
-        }
-    }
-    return any;
-}
-
 void lookup_apply(struct lookup *l, const struct memory_since *s)
 {
     for (unsigned i = l->begin; i < l->end; i++) {
-        const uint64_t k = l->line->addr + i - s->addr;
+        const uint64_t k = l->base + i - s->addr;
 
         if (lookup_is_open(l, i) && k < s->size && s->written[k]) {
             l->line->value[i] = s->value[k];
@@ -43,31 +30,27 @@ void lookup_apply(struct lookup *l, const struct memory_since *s)
     }
 }
 
-/* The open bytes, from the page's key frame on, which shows all of them; NULL: from when it
- * was mapped. */
+/* The open bytes, from the page's key frame on, which shows all of them; NULL: from when its
+ * contents began. */
 static int read_since(struct lookup *l, const struct ctr_key_page *key)
 {
     struct memory_since since = {.thread = l->pos.thread,
                                  .from = key ? key->ordinal : 0,
+                                 .from_ns = l->origin.begin_ns,
                                  .to = l->pos.ordinal,
                                  .system = !(l->pos.point & CTR_SEARCH_SYSTEM),
-                                 .addr = l->line->addr + l->begin,
+                                 .addr = l->base + l->begin,
                                  .size = l->end - l->begin};
-    struct ctr_range open[LINE_BYTES];
     int ret;
 
     if (l->pos.point & CTR_SEARCH_FOUND) {
         since.to = l->pos.found.ordinal;
         since.system = !l->pos.found.system;
     }
-    if (!lookup_open_ranges(l, open)) {
+    if (!lookup_any_open(l)) {
         return 0;
     }
-    if (!key) {
-        since.from_ns = memory_initial_begin(l->m->initial, l->pos.process, since.addr,
-                                             l->m->at.time_ns);
-    }
-    if (since.to < since.from) { /* what was searched reaches beyond the key frame */
+    if (since.to <= since.from) { /* what was searched reaches to the key frame */
         since.to = since.from;
         since.system = true;
     }
@@ -82,25 +65,43 @@ static int read_since(struct lookup *l, const struct ctr_key_page *key)
 /* What was stored without a value: a load after that may show it. */
 static int search_lost(struct lookup *l)
 {
-    return reopen(l) ? search_line(l) : 0;
+    uint8_t *state = l->line->state;
+    bool any = false;
+    int ret = 0;
+
+    for (unsigned i = l->begin; i < l->end; i++) {
+        any |= state[i] == BYTE_LATER;
+        state[i] = state[i] == BYTE_LATER  ? BYTE_OPEN
+                   : state[i] == BYTE_OPEN ? BYTE_HELD
+                                           : state[i];
+    }
+    ret = any ? search_line(l) : 0;
+    for (unsigned i = l->begin; i < l->end; i++) {
+        state[i] = state[i] == BYTE_HELD ? BYTE_OPEN : state[i];
+    }
+    return ret;
 }
 
 int lookup_find_key(struct lookup *l, const struct ctr_key_page **key)
 {
-    const uint64_t addr = l->line->addr + l->begin;
-    const int ret = memory_key_find(&l->m->keys, l->m->tr, l->pos.thread, l->pos.ordinal,
-                                    addr, key, l->diag);
+    const bool before =
+        l->pos.point & CTR_SEARCH_SYSTEM; /* what has its ordinal is later */
+    int ret;
 
-    return ret != 1
-               ? ret
-               : memory_initial_reaches(l->m->initial, l->pos.process, addr,
-                                        l->pos.thread, (*key)->ordinal, l->m->at.time_ns);
+    if (before && !l->pos.ordinal) {
+        return 0;
+    }
+    ret = memory_key_find(&l->m->keys, l->m->tr, l->pos.thread, l->pos.ordinal - before,
+                          l->base + l->begin, key, l->diag);
+    return ret != 1 ? ret
+                    : memory_origin_since(l->m->origins, l->origin.begin_ns,
+                                          l->pos.thread, (*key)->ordinal);
 }
 
 /*
- * The same backward in a process whose memory nothing else changes: what was stored since
- * its page's last key frame, or ever, and then that.  So it does not matter for how long
- * the page was only read.  What was stored without a value, a load may show.
+ * Backward in memory that nothing else changes: what was stored since its page's last key
+ * frame, or ever, and then that.  So it does not matter for how long the page was only read.
+ * What was stored without a value, a load may show.
  */
 static int search_stores(struct lookup *l)
 {
@@ -116,7 +117,7 @@ static int search_stores(struct lookup *l)
     l->access = CTR_KIND_STORE;
     /* Few bytes are mostly found soon.  A page without a key frame has few chunks that write
      * to it, where there are key frames. */
-    if (!key && !l->m->has_keys) {
+    if (!key && (!l->m->has_keys || l->m->most)) {
         ret = search_line(l);
     } else {
         ret = l->end - l->begin <= FEW_BYTES ? lookup_search(l, FEW_PLACES) : 0;
@@ -131,55 +132,107 @@ static int search_stores(struct lookup *l)
     return ret;
 }
 
-bool lookup_is_own(const struct lookup *l, uint32_t process)
+/* The bytes that no access decides, where their contents began. */
+static void read_initial(struct lookup *l)
 {
     const struct memory_view *m = l->m;
 
-    return !m->machine && threads_single(m->tr, process) &&
-           memory_initial_private(m->initial, process, m->at.time_ns, l->line->addr,
-                                  LINE_BYTES);
+    for (unsigned i = l->begin; i < l->end; i++) {
+        if ((l->line->state[i] == BYTE_OPEN || l->line->state[i] == BYTE_FIRST) &&
+            memory_initial_byte(&m->initial, l->pos.process, l->base + i, &l->origin,
+                                &l->line->value[i])) {
+            l->line->state[i] = BYTE_KNOWN;
+        }
+    }
 }
 
-/* Searches backward in a process. */
-static int search_process(struct lookup *l)
+int lookup_find_origin(struct lookup *l)
 {
-    return !l->all && lookup_is_own(l, l->pos.process) ? search_stores(l)
-                                                       : search_line(l);
+    const uint64_t addr = l->base + l->begin;
+
+    if (!memory_origin_at(l->m->origins, l->pos.process, addr, l->pos.time_ns,
+                          &l->origin)) {
+        return -CTR_E_NOMEM;
+    }
+    if (l->origin.end - addr < l->end - l->begin) {
+        l->end = l->begin + (unsigned)(l->origin.end - addr);
+    }
+    return 0;
 }
 
-/* Continues in the process that this one was forked from. */
-static int search_parents(struct lookup *l)
+/* Goes to where the contents came from: 1, 0 if that is not known, or an error. */
+static int go_back(struct lookup *l)
 {
-    struct moment fork;
-    uint32_t parent = l->pos.process;
+    uint64_t from = l->base + l->begin;
+    struct moment at;
     int ret = 0;
 
-    for (unsigned depth = 0; !ret && depth < 1000; depth++) {
-        struct ctr_range open[LINE_BYTES];
-        if (!lookup_open_ranges(l, open)) {
-            break;
-        }
-        ret = memory_initial_fork(l->m->initial, parent, &fork, l->diag);
-        if (ret != 1) {
-            return ret;
-        }
-        parent = ctr_trace_thread(l->m->tr, fork.thread)->process;
-        l->pos = (struct position){fork.thread, parent, fork.ordinal, point_of(&fork)};
-        ret = search_process(l);
+    if (l->origin.kind == ORIGIN_MOVED) {
+        ret = memory_origin_moved(l->m->origins, l->pos.process, from, l->origin.begin_ns,
+                                  &at, &from, l->diag);
+    } else if (!l->origin.begin_ns) {
+        ret = memory_origin_fork(l->m->origins, l->pos.process, &at, l->diag);
+    }
+    if (ret == 1) {
+        l->base = from - l->begin;
+        l->pos =
+            (struct position){.thread = at.thread,
+                              .process = ctr_trace_thread(l->m->tr, at.thread)->process,
+                              .ordinal = at.ordinal,
+                              .time_ns = at.time_ns,
+                              .point = point_of(&at)};
     }
     return ret;
 }
 
-/* The bytes that no access decides. */
-static void read_initial(struct lookup *l)
+static int search_back(const struct lookup *l, unsigned depth);
+
+/* Searches backward for bytes of one origin, and goes on where they came from. */
+static int search_contents(struct lookup *l, unsigned depth)
 {
-    for (unsigned i = l->begin; i < l->end; i++) {
-        if ((l->line->state[i] == BYTE_OPEN || l->line->state[i] == BYTE_FIRST) &&
-            memory_initial_byte(l->m->initial, l->m->process, l->m->at.time_ns,
-                                l->line->addr + i, &l->line->value[i])) {
-            l->line->state[i] = BYTE_KNOWN;
-        }
+    const bool by_stores = l->pass == PASS_STORES && l->origin.own;
+    int ret = 0;
+
+    l->own = l->own && l->origin.own;
+    if (l->pass != PASS_INITIAL) {
+        ret = by_stores ? search_stores(l) : search_line(l);
     }
+    if (ret || (!lookup_any_open(l) && l->pass != PASS_INITIAL)) {
+        return ret;
+    }
+    ret = depth < MAX_DEPTH ? go_back(l) : 0;
+    if (ret == 1) {
+        return search_back(l, depth + 1);
+    }
+    if (!ret && (l->pass == PASS_INITIAL || (l->pass == PASS_STORES && l->own))) {
+        read_initial(l);
+    }
+    return ret;
+}
+
+/* Calls fn for the parts of a range that have one origin each. */
+static int each_origin(const struct lookup *l,
+                       int (*fn)(struct lookup *part, unsigned depth), unsigned depth)
+{
+    struct lookup part;
+    int ret = 0;
+
+    for (unsigned done = l->begin; !ret && done < l->end; done = part.end) {
+        unsigned end;
+
+        part = *l;
+        part.begin = done;
+        ret = lookup_find_origin(&part);
+        end = part.end;
+        ret = ret ? ret : fn(&part, depth);
+        part.end = end;
+    }
+    return ret;
+}
+
+static int search_back(const struct lookup *l, unsigned depth)
+{
+    return each_origin(l, search_contents, depth);
 }
 
 /* The filter is shown each address space of the chunk ... */
@@ -227,13 +280,14 @@ static int find_space(struct memory_view *m, struct ctr_diag *diag)
     return info.events & CTR_HAS_CTX ? ctr_replay(m->tr, &ops, m, &opts, diag) : 0;
 }
 
-void lookup_read_constant(struct lookup *l)
+static int read_constant(struct lookup *l, unsigned depth)
 {
     size_t n;
 
+    (void)depth;
     for (unsigned i = l->begin; i < l->end; i += (unsigned)n) {
-        const uint8_t *bytes = memory_initial_constant(
-            l->m->initial, l->m->process, l->m->at.time_ns, l->line->addr + i, &n);
+        const uint8_t *bytes = memory_initial_constant(&l->m->initial, l->pos.process,
+                                                       l->base + i, &l->origin, &n);
 
         n = n < l->end - i ? n : l->end - i;
         for (size_t k = 0; bytes && k < n; k++) {
@@ -241,46 +295,56 @@ void lookup_read_constant(struct lookup *l)
             l->line->state[i + k] = BYTE_KNOWN;
         }
     }
+    for (unsigned i = l->begin; l->origin.kind == ORIGIN_UNMAPPED && i < l->end; i++) {
+        l->line->state[i] = BYTE_LOST;
+    }
+    return 0;
+}
+
+int lookup_read_constant(struct lookup *l)
+{
+    return each_origin(l, read_constant, 0);
 }
 
 struct position lookup_place(const struct memory_view *m)
 {
-    return (struct position){m->at.thread, m->process, m->at.ordinal, point_of(&m->at)};
+    return (struct position){.thread = m->at.thread,
+                             .process = m->process,
+                             .ordinal = m->at.ordinal,
+                             .time_ns = m->at.time_ns,
+                             .point = point_of(&m->at)};
+}
+
+/* What comes after the instruction before is what comes from the moment on. */
+static int search_later(struct lookup *l, unsigned depth)
+{
+    (void)depth;
+    l->pos.ordinal--;
+    l->pos.point = 0;
+    l->flags = 0;
+    return search_line(l);
 }
 
 int lookup_decide(struct lookup *l)
 {
     const struct memory_view *m = l->m;
-    const struct position here = l->pos;
-    int ret;
+    int ret = lookup_read_constant(l);
 
-    lookup_read_constant(l);
-    ret = m->machine && !m->placed ? find_space(l->m, l->diag) : 0;
-    ret = ret ? ret : search_process(l);
-    ret = ret ? ret : search_parents(l);
-    if (!ret && lookup_is_own(l, m->process)) {
-        read_initial(l); /* as nothing was stored; that a load agrees need not be seen */
-        l->pos = here;
-        l->all = true;
-        ret = search_process(l);
-        ret = ret ? ret : search_parents(l);
+    ret = ret || !m->machine || m->placed ? ret : find_space(l->m, l->diag);
+    for (l->pass = PASS_STORES; !ret && l->pass < PASS_INITIAL; l->pass++) {
+        ret = lookup_any_open(l) ? search_back(l, 0) : 0;
     }
     if (!ret && m->at.ordinal > ctr_trace_thread(m->tr, m->at.thread)->first) {
-        /* What comes after the instruction before is what comes from the moment on. */
-        l->pos = here;
-        l->pos.ordinal--;
-        l->pos.point = 0;
-        l->flags = 0;
-        ret = search_line(l);
+        ret = each_origin(l, search_later, 0);
     }
     if (ret || (l->text && lookup_text_ends(l))) {
         return ret;
     }
-    read_initial(l);
-    for (unsigned i = l->begin; i < l->end; i++) {
+    ret = search_back(l, 0); /* in PASS_INITIAL */
+    for (unsigned i = l->begin; !ret && i < l->end; i++) {
         if (l->line->state[i] < BYTE_KNOWN) {
             l->line->state[i] = BYTE_LOST;
         }
     }
-    return 0;
+    return ret;
 }

@@ -10,6 +10,7 @@
 #include "state/memory_initial.h"
 #include "state/memory_key.h"
 #include "state/memory_near.h"
+#include "state/memory_origin.h"
 #include "state/memory_since.h"
 
 #define LINE_BYTES 4096u
@@ -18,6 +19,7 @@ enum byte_state {
     BYTE_OPEN,  /* not decided yet */
     BYTE_LATER, /* the same; stored without a value, only a later load shows it */
     BYTE_FIRST, /* the first access to it is a later write: only its initial value counts */
+    BYTE_HELD, /* open, but not searched for now */
     BYTE_KNOWN,
     BYTE_LOST, /* it was accessed, but its value is not in the trace */
 };
@@ -40,10 +42,11 @@ struct memory_view {
     uint32_t process;
     unsigned jobs;
     uint32_t most; /* chunks of a search; 0: any number */
-    struct memory_initial *initial;
+    struct memory_origins *origins;
+    struct memory_initial initial;
     struct line *lines; /* hash table by addr */
     uint32_t cap, n;    /* a power of two */
-    bool has_keys;      /* key frames */
+    bool has_keys;      /* key frames that are found by the index */
     bool alone;         /* no other thread of the process can have changed its memory */
     struct memory_near near;
     struct memory_key keys;
@@ -53,9 +56,16 @@ struct memory_view {
 struct position {
     uint32_t thread, process;
     uint64_t ordinal;
+    uint64_t time_ns;
     unsigned point;         /* CTR_SEARCH_POINT, _SYSTEM, _FOUND, or 0 */
     struct ctr_found found; /* with _FOUND */
 };
+
+/*
+ * Memory that only its process changes is searched for stores first.  What nothing was stored
+ * to is as it was initially, whatever was loaded; else a load shows it.
+ */
+enum lookup_pass { PASS_STORES, PASS_ALL, PASS_INITIAL };
 
 /* A search of bytes of a line. */
 struct lookup {
@@ -64,15 +74,20 @@ struct lookup {
     unsigned begin, end; /* those bytes */
     bool text;           /* no more than up to the first NUL */
     struct position pos;
+    uint64_t base; /* the address of the line's first byte at the position */
+    struct memory_origin origin; /* of all of the bytes there */
+    enum lookup_pass pass;
+    bool own; /* their memory is origin.own, and was wherever it was searched before */
     uint64_t floor;  /* ordinal of that thread: no further back */
     unsigned flags;  /* CTR_SEARCH_BACK or 0 */
     uint32_t access; /* CTR_KIND_LOAD, _STORE: what is searched */
-    bool all;        /* loads, too, in any process */
     struct ctr_diag *diag;
 };
 
 /* Whether an access in this direction can decide the byte i. */
 bool lookup_is_open(const struct lookup *l, unsigned i);
+/* Whether any byte is open, and a text has not ended. */
+bool lookup_any_open(const struct lookup *l);
 /* Whether a text is known to its end: a NUL, or a byte that cannot be known. */
 bool lookup_text_ends(const struct lookup *l);
 /* The bytes that are still to be found, as ranges of a filter, LINE_BYTES at most; their
@@ -82,22 +97,23 @@ uint32_t lookup_open_ranges(const struct lookup *l, struct ctr_range *v);
 /*
  * The following return 0 or a negated enum ctr_error.
  *
- * Searches in one direction until all bytes are decided, or nothing more is found; at most
- * so many places (UINT64_MAX: any number), which are near ones.
+ * Searches in one direction, in the time in which the contents exist, until all bytes are
+ * decided, or nothing more is found; at most so many places (UINT64_MAX: any number), which
+ * are near ones.
  */
 int lookup_search(struct lookup *l, uint64_t most);
 
 /* The position at the moment. */
 struct position lookup_place(const struct memory_view *m);
+/* Finds the origin at the position, and makes the end that of the bytes that have it. */
+int lookup_find_origin(struct lookup *l);
 /* Decides the bytes, from the position at the moment on. */
 int lookup_decide(struct lookup *l);
 /* Decides those that cannot be changed. */
-void lookup_read_constant(struct lookup *l);
+int lookup_read_constant(struct lookup *l);
 
-/* Whether only the process itself and the system for it, as recorded, change the line. */
-bool lookup_is_own(const struct lookup *l, uint32_t process);
-/* The key frame of the page of the first byte, before the position: 1 and *key, 0, or an
- * error. */
+/* The key frame of the page of the first byte, before the position, of the same contents: 1
+ * and *key, 0, or an error. */
 int lookup_find_key(struct lookup *l, const struct ctr_key_page **key);
 /* Open bytes become what was written since then. */
 void lookup_apply(struct lookup *l, const struct memory_since *s);

@@ -24,6 +24,16 @@ bool lookup_text_ends(const struct lookup *l)
     return false;
 }
 
+bool lookup_any_open(const struct lookup *l)
+{
+    for (unsigned i = l->begin; i < l->end; i++) {
+        if (lookup_is_open(l, i)) {
+            return !l->text || !lookup_text_ends(l);
+        }
+    }
+    return false;
+}
+
 uint32_t lookup_open_ranges(const struct lookup *l, struct ctr_range *v)
 {
     uint32_t n = 0;
@@ -35,10 +45,10 @@ uint32_t lookup_open_ranges(const struct lookup *l, struct ctr_range *v)
         if (!lookup_is_open(l, i)) {
             continue;
         }
-        if (n && v[n - 1].to == l->line->addr + i) {
+        if (n && v[n - 1].to == l->base + i) {
             v[n - 1].to++;
         } else {
-            v[n++] = (struct ctr_range){l->line->addr + i, l->line->addr + i + 1, 0};
+            v[n++] = (struct ctr_range){l->base + i, l->base + i + 1, 0};
         }
     }
     return n;
@@ -77,10 +87,10 @@ static void apply(struct lookup *l, const struct report *r, uint64_t key,
                   struct reading *of)
 {
     const bool back = l->flags & CTR_SEARCH_BACK;
-    const uint64_t skip = r->addr > l->line->addr ? r->addr - l->line->addr : 0;
+    const uint64_t skip = r->addr > l->base ? r->addr - l->base : 0;
 
     for (uint64_t i = skip > l->begin ? skip : l->begin; i < l->end; i++) {
-        const uint64_t at = l->line->addr + i - r->addr;
+        const uint64_t at = l->base + i - r->addr;
         if (at >= r->size) {
             break;
         }
@@ -127,11 +137,40 @@ static void apply_event(struct lookup *l, const struct ctr_found *found,
     }
 }
 
+/* Only events of the time in which the contents exist count.  Of several threads the time of
+ * each access is not known well enough: see is_outside. */
+static void limit_time(const struct lookup *l, struct ctr_filter *filter)
+{
+    if (!l->origin.single) {
+        return;
+    }
+    if (l->flags & CTR_SEARCH_BACK) {
+        filter->from_ns = l->origin.begin_ns;
+    } else {
+        filter->to_ns = l->origin.until_ns;
+    }
+}
+
+/* Whether a place that was found is of other contents, or perhaps is. */
+static bool is_outside(const struct lookup *l, const struct ctr_found *found)
+{
+    const struct memory_origin *o = &l->origin;
+
+    return !o->single &&
+           (l->flags & CTR_SEARCH_BACK
+                ? !memory_origin_since(l->m->origins, o->begin_ns, found->thread->index,
+                                       found->ordinal)
+                : o->until_ns != UINT64_MAX &&
+                      memory_origin_since(l->m->origins, o->until_ns,
+                                          found->thread->index, found->ordinal));
+}
+
 /* Widens the place found to the rest of its slice or chunk in the direction of the search: that
  * takes no longer, and the other bytes are mostly there.  The nearest access to each counts. */
 static int widen(struct lookup *l, const struct ctr_found *found,
                  struct ctr_filter *filter)
 {
+    const struct memory_origin *o = &l->origin;
     struct ctr_chunk chunk;
     int ret =
         ctr_trace_find(l->m->tr, found->thread->index, found->ordinal, &chunk, l->diag);
@@ -140,9 +179,8 @@ static int widen(struct lookup *l, const struct ctr_found *found,
         return ret;
     }
     if (!(l->flags & CTR_SEARCH_BACK)) {
-        filter->to = found->to;
-    } else if (memory_initial_reaches_chunk(l->m->initial, l->pos.process, found->addr,
-                                            &chunk, l->m->at.time_ns)) {
+        filter->to = o->single || chunk.end_ns < o->until_ns ? found->to : filter->to;
+    } else if (o->single || chunk.start_ns >= o->begin_ns) {
         filter->from = found->from;
     }
     return 0;
@@ -158,7 +196,7 @@ static int is_space(void *arg, const struct ctr_context *context)
 /* Which address spaces count, as of a filter; NULL: all. */
 static int (*context_of(const struct lookup *l))(void *, const struct ctr_context *)
 {
-    return l->m->machine && l->line->addr < l->m->shared ? is_space : NULL;
+    return l->m->machine && l->base < l->m->shared ? is_space : NULL;
 }
 
 /* Reads the events that a filter selects, and what they say. */
@@ -182,7 +220,7 @@ static int read_events(struct lookup *l, const struct ctr_found *found,
 /* Reads the events at the place found, or around it; the search goes on after them. */
 static int read_found(struct lookup *l, const struct ctr_found *found)
 {
-    struct ctr_range whole = {l->line->addr, l->line->addr + LINE_BYTES, 0};
+    struct ctr_range whole = {l->base, l->base + LINE_BYTES, 0};
     struct ctr_filter filter = {
         .threads = &found->thread->index,
         .nthread = 1,
@@ -195,6 +233,7 @@ static int read_found(struct lookup *l, const struct ctr_found *found)
     struct reading of = {.by = {0}};
     int ret = found->system ? 0 : widen(l, found, &filter);
 
+    limit_time(l, &filter);
     memcpy(of.was, l->line->state, LINE_BYTES);
     if (!ret && (found->system || filter.to - filter.from > 1)) {
         ret = read_events(l, found, &filter, &of);
@@ -245,6 +284,7 @@ int lookup_search(struct lookup *l, uint64_t most)
         if (!filter.naddr) {
             return 0;
         }
+        limit_time(l, &filter);
         found = l->pos.found;
         ret = ctr_search(l->m->tr, &filter, l->pos.thread, l->pos.ordinal,
                          l->flags | l->pos.point, l->m->jobs, &found, l->diag);
@@ -257,11 +297,8 @@ int lookup_search(struct lookup *l, uint64_t most)
         if (ret != 1) {
             return ret;
         }
-        if (l->flags & CTR_SEARCH_BACK &&
-            !memory_initial_reaches(l->m->initial, l->pos.process, found.addr,
-                                    found.thread->index, found.ordinal,
-                                    l->m->at.time_ns)) {
-            return 0; /* it was of another mapping */
+        if (is_outside(l, &found)) {
+            return 0;
         }
         ret = read_found(l, &found);
         if (ret) {

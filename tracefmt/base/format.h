@@ -24,19 +24,21 @@
 #define FILE_OFF_MAGIC 8u
 #define FILE_OFF_VERSION 16u
 #define FILE_OFF_INCOMPAT 20u
-#define FILE_INCOMPAT_ARGS 0x1u    /* THREAD events can have arguments of programs */
-#define FILE_INCOMPAT_MACHINE 0x2u /* events, definitions of machines */
-#define FILE_INCOMPAT_ORDER 0x4u   /* SLICE events, CHUNK_F_FIRST */
-#define FILE_INCOMPAT_PHYS 0x8u    /* chunks with FRAME_PAGES, MMU indexes of slots */
-#define FILE_INCOMPAT_POWER 0x10u  /* POWER events */
-#define FILE_INCOMPAT_MEMORY 0x20u /* RAM, DMA, IO events */
-#define FILE_INCOMPAT_TASK 0x40u   /* TASK events */
-#define FILE_INCOMPAT_AREA 0x80u   /* AREA events */
-#define FILE_INCOMPAT_KEY 0x100u   /* KEYFRAME events, and pages of PARTs with them */
+#define FILE_INCOMPAT_ARGS 0x1u      /* THREAD events can have arguments of programs */
+#define FILE_INCOMPAT_MACHINE 0x2u   /* events, definitions of machines */
+#define FILE_INCOMPAT_ORDER 0x4u     /* SLICE events, CHUNK_F_FIRST */
+#define FILE_INCOMPAT_PHYS 0x8u      /* chunks with FRAME_PAGES, MMU indexes of slots */
+#define FILE_INCOMPAT_POWER 0x10u    /* POWER events */
+#define FILE_INCOMPAT_MEMORY 0x20u   /* RAM, DMA, IO events */
+#define FILE_INCOMPAT_TASK 0x40u     /* TASK events */
+#define FILE_INCOMPAT_AREA 0x80u     /* AREA events */
+#define FILE_INCOMPAT_KEY 0x100u     /* KEYFRAME events, and pages of PARTs with them */
+#define FILE_INCOMPAT_DISCARD 0x200u /* MAP events can discard memory */
 #define FILE_INCOMPAT_KNOWN                                                              \
     (FILE_INCOMPAT_ARGS | FILE_INCOMPAT_MACHINE | FILE_INCOMPAT_ORDER |                  \
      FILE_INCOMPAT_PHYS | FILE_INCOMPAT_POWER | FILE_INCOMPAT_MEMORY |                   \
-     FILE_INCOMPAT_TASK | FILE_INCOMPAT_AREA | FILE_INCOMPAT_KEY)
+     FILE_INCOMPAT_TASK | FILE_INCOMPAT_AREA | FILE_INCOMPAT_KEY |                       \
+     FILE_INCOMPAT_DISCARD)
 #define FILE_OFF_COMPAT 24u
 #define FILE_COMPAT_PAGE_0 0x1u /* PART's pages: page 0 is listed where it was touched */
 #define FILE_OFF_ZERO 28u

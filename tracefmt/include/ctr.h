@@ -788,6 +788,11 @@ CTR_API int ctr_states(struct ctr_trace *tr, uint32_t thread, const uint64_t *or
 
 /* ---------------------------------------------------------------- mappings */
 
+#define CTR_MAPPING_KEPT 0u    /* what it held before: the mapping was changed or cut */
+#define CTR_MAPPING_NEW 1u     /* zeros, or what its file has there */
+#define CTR_MAPPING_MOVED 2u   /* what another range held: mremap */
+#define CTR_MAPPING_INITIAL 3u /* what the process began with */
+
 /* A range of a process's address space, from time from_ns on, before to_ns. */
 struct ctr_mapping {
     uint64_t start;
@@ -802,6 +807,7 @@ struct ctr_mapping {
     uint64_t base;    /* of the module: where offset 0 of the file is mapped, or start */
     const char *path; /* "" anonymous */
     uint8_t shared;   /* 1: what one process writes, others see */
+    uint8_t began;    /* CTR_MAPPING_*: what its memory held at from_ns */
     /* Of the file; events have it at offset 0 only, other mappings have that one's. */
     const uint8_t *build_id;
     uint32_t build_id_bytes;
@@ -863,8 +869,8 @@ CTR_API int ctr_maps_each(const struct ctr_maps *maps, uint32_t process, uint64_
  * All mappings that a process ever had, by start, those with the same start by from_ns:
  * ctr_maps_find finds a mapping at an address and a time exactly when one of these holds
  * both (a time before the first moment counts as that).  Neighbours of the same time that
- * /proc/PID/maps would show as one are one; any change (of its range, too) ends
- * a mapping and begins others.  Calls and returns as ctr_maps_each; -CTR_E_NOMEM.
+ * began alike, and that /proc/PID/maps would show as one, are one; any change (of its range,
+ * too) ends a mapping and begins others.  Calls and returns as ctr_maps_each; -CTR_E_NOMEM.
  */
 CTR_API int ctr_maps_history(const struct ctr_maps *maps, uint32_t process,
                              int (*fn)(void *arg, const struct ctr_mapping *m),

@@ -18,6 +18,7 @@ struct map_piece {
     uint32_t file;
     uint8_t prot;
     uint8_t shared;
+    uint8_t began; /* CTR_MAPPING_* */
 };
 
 /* Sorted array in blocks, so that a change moves little, however many there are. */

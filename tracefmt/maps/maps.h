@@ -40,12 +40,13 @@ struct map_record {
     uint32_t from;   /* moments of the process */
     uint32_t to;
     uint32_t skew; /* see map_skew_get */
-    uint32_t file : 28;
+    uint32_t file : 26;
     uint32_t prot : 3;
     uint32_t shared : 1;
+    uint32_t began : 2; /* CTR_MAPPING_* */
 };
 _Static_assert(sizeof(struct map_record) == 40, "many of them");
-_Static_assert(MAPS_MAX_NAMES / sizeof(struct map_file) < 1u << 28, "bits of a file");
+_Static_assert(MAPS_MAX_NAMES / sizeof(struct map_file) < 1u << 26, "bits of a file");
 
 /* A process's records, found by moment and address (query.c). */
 struct map_history {

@@ -128,6 +128,7 @@ static void fill_mapping(const struct ctr_maps *m, const struct map_history *h,
         .dev = f->dev,
         .inode = f->inode,
         .shared = (uint8_t)r->shared,
+        .began = (uint8_t)r->began,
         .base = f->is_file ? map_base(m, r->start, r->offset, r->skew) : r->start,
         .path = f->path,
         .build_id = f->build_id,
@@ -310,7 +311,7 @@ int ctr_maps_history(const struct ctr_maps *m, uint32_t process,
         struct joined *j = n ? &all[n - 1] : NULL;
         const struct map_record *r = all[i].first;
         if (j && j->last->from == r->from && j->last->to == r->to &&
-            belongs_to(m, j->last, r)) {
+            j->last->began == r->began && belongs_to(m, j->last, r)) {
             j->last = r;
         } else {
             all[n++] = all[i];

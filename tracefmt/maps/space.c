@@ -60,9 +60,10 @@ static int keep(struct map_space *s, const struct map_piece *p, uint32_t to)
         .from = p->from,
         .to = to,
         .skew = p->skew,
-        .file = p->file & ((1u << 28) - 1),
+        .file = p->file & ((1u << 26) - 1),
         .prot = p->prot & 7,
         .shared = p->shared & 1,
+        .began = p->began & 3,
     };
     return 0;
 }
@@ -83,6 +84,13 @@ static int ended(struct map_space *s, const struct map_piece *p)
     int err = mark(s);
     uint32_t now = s->h->moments - 1;
     return err || p->from == now ? err : keep(s, p, now);
+}
+
+/* How what is left of a piece that ended, or is changed, begins. */
+static uint8_t continued(const struct map_space *s, const struct map_piece *p)
+{
+    /* If both are of one moment, there is no record of the piece. */
+    return s->marked && p->from == s->h->moments - 1 ? p->began : CTR_MAPPING_KEPT;
 }
 
 static uint64_t offset_at(const struct map_space *s, const struct map_piece *p,
@@ -165,6 +173,7 @@ static int carve(struct map_space *s, uint64_t start, uint64_t end, int keep)
         if (!err) {
             err = ended(s, &old);
         }
+        old.began = continued(s, &old);
         if (!err && old.start < start) {
             err = add(s, &old, old.start, start);
             at = mapset_find(&s->set, old.end);
@@ -254,6 +263,9 @@ static int map(struct map_space *s, const struct map_event *e)
         .file = file,
         .prot = e->prot,
         .shared = e->flags & MAP_SHARED_BIT || e->op == CTR_MAP_SHMAT,
+        .began = e->op == CTR_MAP_INITIAL  ? CTR_MAPPING_INITIAL
+                 : e->op == CTR_MAP_MREMAP ? CTR_MAPPING_MOVED
+                                           : CTR_MAPPING_NEW,
     };
     if (f->is_file) {
         uint64_t base = base_of(s, file, e->start, e->offset);
@@ -274,6 +286,18 @@ static int protect(struct map_space *s, const struct map_event *e)
     for (uint32_t i = 0; !err && i < s->ntaken; i++) {
         struct map_piece *p = &s->taken[i];
         p->prot = e->prot;
+        p->began = continued(s, p);
+        err = add(s, p, p->start, p->end);
+    }
+    return err;
+}
+
+static int discard(struct map_space *s, const struct map_event *e)
+{
+    int err = carve(s, e->start, end_of(e->start, e->size), 1);
+    for (uint32_t i = 0; !err && i < s->ntaken; i++) {
+        struct map_piece *p = &s->taken[i];
+        p->began = p->shared ? continued(s, p) : CTR_MAPPING_NEW;
         err = add(s, p, p->start, p->end);
     }
     return err;
@@ -300,11 +324,16 @@ static int move(struct map_space *s, const struct map_event *e)
     for (uint32_t i = 0; !err && i < n; i++) {
         struct map_piece *p = &moved[i];
         uint64_t at = p->start - e->old_start;
-        uint64_t end = i + 1 < n ? p->end - e->old_start : e->size;
+        uint64_t end = p->end - e->old_start;
         end = end < e->size ? end : e->size;
+        p->began = by ? CTR_MAPPING_MOVED : continued(s, p);
+        p->start += by;
         if (at < end) {
-            p->start += by;
             err = add(s, p, e->start + at, end_of(e->start, end));
+        }
+        if (!err && i + 1 == n && end < e->size) {
+            p->began = CTR_MAPPING_NEW;
+            err = add(s, p, e->start + end, end_of(e->start, e->size));
         }
     }
     free(moved);
@@ -364,6 +393,8 @@ int map_space_event(struct map_space *s, const struct map_event *e)
         return carve(s, e->start, end_of(e->start, e->size), 0);
     case CTR_MAP_MPROTECT:
         return protect(s, e);
+    case CTR_MAP_DISCARD:
+        return discard(s, e);
     case CTR_MAP_MREMAP:
         return move(s, e);
     case CTR_MAP_BRK:

@@ -106,7 +106,7 @@ static int known_kind(uint32_t type, const uint8_t *p)
 {
     switch (type) {
     case CTR_EVENT_MAP:
-        return le32(p) - 1u < CTR_MAP_SHMDT;
+        return le32(p) - 1u < CTR_MAP_DISCARD;
     case CTR_EVENT_THREAD:
         return le32(p) - 1u < CTR_THREAD_EXEC;
     case CTR_EVENT_MARK:

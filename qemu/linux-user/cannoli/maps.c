@@ -365,6 +365,18 @@ void cannoli_mprotect(uint64_t start, uint64_t len, int prot)
     });
 }
 
+/* What private pages held is lost. */
+void cannoli_discard(uint64_t start, uint64_t len)
+{
+    if (map_thread(thread_cpu)) {
+        changed(&(Change){
+            .op = CTR_MAP_DISCARD,
+            .start = start,
+            .size = len,
+        });
+    }
+}
+
 void cannoli_mremap(uint64_t start, uint64_t len, uint64_t old_start,
                     uint64_t old_len, int flags, int prot)
 {
