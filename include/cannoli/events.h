@@ -465,13 +465,14 @@ enum ctr_event_type {
     /*
      * A key frame: what a page of the process holds here, as if the thread had loaded all
      * of it:
-     *   u64 addr (of its first byte), u32 n (1 to CTR_MAX_KEYFRAME), u8 bytes[n]
+     *   u64 addr (of its first byte, a multiple of n), u32 n (CTR_KEYFRAME_BYTES),
+     *   u8 bytes[n]
      * A process that has one thread makes them of pages that the recorder requests.
      */
     CTR_EVENT_KEYFRAME = 22,
 };
 
-#define CTR_MAX_KEYFRAME 4096u
+#define CTR_KEYFRAME_BYTES 4096u
 #define CTR_MARK_OUTSIDE 1u /* cannoli-ctl mark */
 #define CTR_MARK_GUEST 2u
 #define CTR_GATE_OUTSIDE 1u /* cannoli-ctl pause, resume; a signal */

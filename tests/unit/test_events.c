@@ -207,8 +207,8 @@ static void random_payload(struct payload *p, uint32_t type)
         break;
     }
     case CTR_EVENT_KEYFRAME:
-        put_u64(p, number() >> 1);
-        random_bytes(p, 1 + below(below(5) ? 20 : CTR_MAX_KEYFRAME));
+        put_u64(p, number() & -(uint64_t)CTR_KEYFRAME_BYTES);
+        random_bytes(p, CTR_KEYFRAME_BYTES);
         break;
     case CTR_EVENT_CONTEXT:
         for (unsigned i = 0; i < 3; i++) {
@@ -472,6 +472,13 @@ static void test_payloads(void **unused)
     assert_non_null(payload_check(CTR_EVENT_MAP, p.p, p.n));
     payload_thread(&p, 0, 1, 1, "");
     assert_non_null(payload_check(CTR_EVENT_THREAD, p.p, p.n));
+    /* key frames: of a part of a page, and not of one page */
+    random_payload(&p, CTR_EVENT_KEYFRAME);
+    p.p[0] = 1;
+    assert_non_null(payload_check(CTR_EVENT_KEYFRAME, p.p, p.n));
+    p.p[0] = 0;
+    put32(p.p + 8, CTR_KEYFRAME_BYTES - 1);
+    assert_non_null(payload_check(CTR_EVENT_KEYFRAME, p.p, p.n - 1));
     /* kinds of the rest: first number, second number, is there such an event? */
     static const struct {
         uint32_t type, a, b;

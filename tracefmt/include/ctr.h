@@ -687,8 +687,8 @@ struct ctr_area {   /* CTR_EVENT_AREA */
     struct ctr_str path; /* in the guest */
 };
 struct ctr_keyframe { /* CTR_EVENT_KEYFRAME */
-    uint64_t addr;
-    uint32_t n; /* bytes in `data', 1 to CTR_MAX_KEYFRAME */
+    uint64_t addr; /* a multiple of n */
+    uint32_t n;    /* bytes in `data', CTR_KEYFRAME_BYTES */
     const uint8_t *data;
 };
 
@@ -1209,7 +1209,7 @@ CTR_API int ctr_search(struct ctr_trace *tr, const struct ctr_filter *filter,
  */
 struct ctr_key_page {
     uint64_t ordinal; /* of the instruction that follows it */
-    uint64_t addr;    /* of its first byte */
+    uint64_t addr;    /* of its first byte: all of the page */
     uint32_t n;       /* bytes */
     uint8_t data[4096];
 };

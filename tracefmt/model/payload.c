@@ -128,8 +128,7 @@ static int known_kind(uint32_t type, const uint8_t *p)
     case CTR_EVENT_AREA:
         return known_area(p);
     case CTR_EVENT_KEYFRAME:
-        return le32(p + 8) - 1u < CTR_MAX_KEYFRAME &&
-               le64(p) + (le32(p + 8) - 1u) >= le64(p);
+        return le32(p + 8) == CTR_KEYFRAME_BYTES && le64(p) % CTR_KEYFRAME_BYTES == 0;
     case CTR_EVENT_INTERRUPT:
         return le32(p + 40) < CTR_PRIVILEGES && le32(p + 44) < CTR_PRIVILEGES;
     case CTR_EVENT_INTRET:

@@ -188,13 +188,7 @@ static int put_keyframe(struct ctr_encoder *e, const uint8_t *payload,
     struct ctr_keyframe key;
     ctr_parse_keyframe(&ev, &key);
     e->sum.key_bytes += key.n;
-    for (uint64_t page = key.addr >> PAGE_BITS;
-         page <= (key.addr + (key.n - 1)) >> PAGE_BITS; page++) {
-        if (pageset_add(&e->pages.keys, page)) {
-            return ctr_fail_nomem(diag);
-        }
-    }
-    return 0;
+    return pageset_add(&e->pages.keys, key.addr >> PAGE_BITS) ? ctr_fail_nomem(diag) : 0;
 }
 
 /* ----------------------------------------------------------- between runs */

@@ -34,19 +34,19 @@ static void put_page(CPUState *cpu, uint64_t page)
 {
     uint8_t *p;
 
-    if (page != (abi_ulong)page || page % CTR_MAX_KEYFRAME ||
+    if (page != (abi_ulong)page || page % CTR_KEYFRAME_BYTES ||
         !(page_get_flags(page) & PAGE_READ)) {
         return;
     }
-    p = cannoli_event(cpu, CTR_EVENT_KEYFRAME, FRAME_FIXED + CTR_MAX_KEYFRAME,
+    p = cannoli_event(cpu, CTR_EVENT_KEYFRAME, FRAME_FIXED + CTR_KEYFRAME_BYTES,
                       0);
-    if (!p || cannoli_peek(p + FRAME_FIXED, page, CTR_MAX_KEYFRAME) !=
-                  CTR_MAX_KEYFRAME) {
+    if (!p || cannoli_peek(p + FRAME_FIXED, page, CTR_KEYFRAME_BYTES) !=
+                  CTR_KEYFRAME_BYTES) {
         return; /* an event that does not end is none */
     }
     stq_le_p(p, page);
-    stl_le_p(p + 8, CTR_MAX_KEYFRAME);
-    cannoli_event_end(cpu, FRAME_FIXED + CTR_MAX_KEYFRAME);
+    stl_le_p(p + 8, CTR_KEYFRAME_BYTES);
+    cannoli_event_end(cpu, FRAME_FIXED + CTR_KEYFRAME_BYTES);
 }
 
 void cannoli_keyframes(CPUState *cpu)
