@@ -14,7 +14,8 @@
 #include "state/memory.h"
 
 #define ROW 16u
-#define PART 4096u /* bytes that are read at a time; whole rows */
+#define PART 65536u      /* bytes that are read at a time; whole rows */
+#define JSON_BYTES 4096u /* of a line of JSON, at most */
 #define MOST (UINT64_C(1) << 20)
 
 struct memory_dump {
@@ -85,7 +86,9 @@ static bool put_json(struct memory_dump *d, uint64_t addr, size_t n)
     bool ok = true;
 
     for (size_t i = 0, end; ok && i < n; i = end) {
-        for (end = i; end < n && d->is_known[end] == d->is_known[i]; end++) {
+        for (end = i;
+             end < n && end < i + JSON_BYTES && d->is_known[end] == d->is_known[i];
+             end++) {
         }
         ok = textbuf_printf(b,
                             "{\"kind\":\"memory\",\"address\":\"0x%" PRIx64

@@ -687,8 +687,8 @@ struct ctr_area {   /* CTR_EVENT_AREA */
     struct ctr_str path; /* in the guest */
 };
 struct ctr_keyframe { /* CTR_EVENT_KEYFRAME */
-    uint64_t addr; /* a multiple of n */
-    uint32_t n;    /* bytes in `data', CTR_KEYFRAME_BYTES */
+    uint64_t addr;    /* a multiple of n */
+    uint32_t n;       /* bytes in `data', CTR_KEYFRAME_BYTES */
     const uint8_t *data;
 };
 
