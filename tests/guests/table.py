@@ -190,6 +190,7 @@ PROGRAMS = [
     Program("calltree", "tree", flags="-O2 -foptimize-sibling-calls", libs="-pthread",
             also=("gdb",)),
     Program("deaths", "scenario", EVERY, libs="-pthread"),
+    Program("strays", "scenario", EVERY),
     Program("handlers", "scenario", EVERY, also=("stops",)),
     Program("family", "scenario", EVERY, libs="-pthread", expect=9),
     Program("follow-exec", "scenario", EVERY, source="family.c", libs="-pthread", expect=9),

@@ -96,6 +96,25 @@ def deaths(tools, program, target, guest, folder):
     return "%d deaths" % (len(SIGNALS) + children_deaths(tools, target, guest, folder))
 
 
+def strays(tools, program, target, guest, folder):
+    """Signals that the host gives to a thread of QEMU's own reach the guest, with their sender.
+
+    Unrecorded, QEMU dies of them."""
+    trace, run = record_all(tools, target, "strays", guest, folder, expect=0)
+    said = [int(w) for w in run.stdout.decode().replace(",", "").split() if w.isdigit()]
+    check(len(said) == 3 and said[2] == 0, "it printed %r", run.stdout)
+    pid, got, _ = said
+    found = [e for e in events(tools, trace, "sys") if e["kind"] == "signal" and e["pid"] == pid]
+    delivered = [e for e in found if e["op"] == "deliver" and "handler" in e]  # none if ignored
+    returned = [e for e in found if e["op"] == "return"]
+    check(len(delivered) == len(returned) == got, "%d signals, %d returns in the trace instead of %d",
+          len(delivered), len(returned), got)
+    senders = {e["sender_pid"] for e in delivered}
+    check(len(senders) == 1 and pid not in senders, "sent by %s", senders)
+    common.drop_file(trace)
+    return "%d signals" % got
+
+
 def children_deaths(tools, target, guest, folder):
     """Children that die by every signal, in every way, compared with wait(2) in the parent."""
     unrecorded = common.plain(guest + ["children"], cwd=folder)
@@ -384,8 +403,8 @@ def bad_input(tools, program, target, guest, folder):
     return "events: " + ", ".join(said)
 
 
-BY_NAME = {"deaths": deaths, "handlers": handlers, "family": family, "follow-exec": follow_exec,
-           "badinput": bad_input, "pingpong": pingpong}
+BY_NAME = {"deaths": deaths, "strays": strays, "handlers": handlers, "family": family,
+           "follow-exec": follow_exec, "badinput": bad_input, "pingpong": pingpong}
 
 
 def run(tools, program, target, guest, folder):

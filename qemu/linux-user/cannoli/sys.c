@@ -390,6 +390,38 @@ bool cannoli_catches(int sig)
     return cannoli_on && ends_process(sig);
 }
 
+/* What strayed; by signal of the host. */
+static struct {
+    siginfo_t info;
+    int any;
+} strayed[_NSIG];
+
+bool cannoli_strays(int sig, void *siginfo, void *ucontext)
+{
+    siginfo_t *info = siginfo;
+    ucontext_t *uc = ucontext;
+
+    if (!cannoli_on) {
+        return false;
+    }
+    if (thread_cpu) {
+        if (qatomic_read(&strayed[sig].any) && info->si_code == SI_USER &&
+            info->si_pid == getpid() && qatomic_xchg(&strayed[sig].any, 0)) {
+            *info = strayed[sig].info;
+        }
+        return false;
+    }
+    if (info->si_code > 0) { /* a fault of this thread */
+        return false;
+    }
+    /* Only the first thread of a process could send the same siginfo. */
+    strayed[sig].info = *info;
+    qatomic_xchg(&strayed[sig].any, 1);
+    sigaddset(&uc->uc_sigmask, sig);
+    kill(getpid(), sig);
+    return true;
+}
+
 void cannoli_record_signal(CPUState *cpu, int sig, const void *siginfo,
                            bool sync, uint64_t handler)
 {
