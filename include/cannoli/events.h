@@ -409,9 +409,14 @@ enum ctr_event_type {
     CTR_EVENT_SLICE = 15,
     /*
      * A machine's processor waits, or executes instructions again, or what is around it
-     * has switched or reset it:
+     * has switched, reset, saved or loaded it:
      *   u32 op (CTR_POWER_*), u32 zero
-     * Its begin has none.
+     * Its begin has none, unless it begins with a state that was loaded.  SAVED and LOADED
+     * are of the whole machine: each processor has one before it executes the next
+     * instruction.  After LOADED its registers, address space, pages and the contents of
+     * memory are those of the snapshot: registers that differ follow as changes from
+     * outside, a CONTEXT that differs as an event, pages when they are used.  It waits or
+     * not as before the event, until the next HALT, OFF or WAKE.
      */
     CTR_EVENT_POWER = 16,
     /*
@@ -512,6 +517,8 @@ enum ctr_event_type {
 #define CTR_POWER_OFF 2u  /* arm: it is off, see PSCI */
 #define CTR_POWER_WAKE 3u /* it executes instructions again, after HALT or OFF */
 #define CTR_POWER_RESET 4u
+#define CTR_POWER_LOADED 5u /* the machine's state is that of a snapshot */
+#define CTR_POWER_SAVED 6u  /* it was saved as a snapshot */
 
 #define CTR_RAM_MAP 1u
 #define CTR_RAM_UNMAP 2u

@@ -213,7 +213,7 @@ void make_machine(const char *name, const char *path)
             interrupt(&m, t, i, 0x40100104);
             return_event(&m, 0x40100104, lowest(t) + 1, lowest(t));
         }
-        for (uint32_t op = CTR_POWER_HALT; cpu && op <= CTR_POWER_RESET; op++) {
+        for (uint32_t op = CTR_POWER_HALT; cpu && op <= CTR_POWER_SAVED; op++) {
             power_event(&m, op);
         }
         put_word(&m, 1);

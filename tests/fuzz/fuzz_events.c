@@ -175,7 +175,7 @@ static void random_event(uint64_t *rng, struct evenc *e, unsigned i)
         break;
     case 12:
         type = CTR_EVENT_POWER;
-        put_u32(&p, 1 + random_below(rng, CTR_POWER_RESET));
+        put_u32(&p, 1 + random_below(rng, CTR_POWER_SAVED));
         put_u32(&p, 0);
         break;
     case 13:

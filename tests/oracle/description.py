@@ -5,6 +5,8 @@ description  tools/gdb makes the description and the bytes of registers out of a
              program is recorded while it runs in the gdbstub, which reads its registers at
              some first executions of an instruction.  Features, names, numbers, sizes and
              types must be those of the stub's description, and the bytes those of its packets.
+loaded       a machine is saved and goes on, and the snapshot is loaded: the trace says so, and the
+             registers and the pc before its next instruction are those of the stub
              A machine stops at a store, and there its recording ends
 """
 import os
@@ -69,7 +71,7 @@ NO_VALUE.update({
     "aarch64-softmmu": "", "arm-softmmu": "fpsid", "mips-softmmu": "", "mipsel-softmmu": "",
     "riscv32-softmmu": "", "riscv64-softmmu": "", "x86_64-softmmu": "cr8 " + X87,
 })
-NAMES = {target: ["description"] for target in outside.NAMES if target in NO_VALUE}
+NAMES = {target: ["description", "loaded"] for target in outside.NAMES if target in NO_VALUE}
 
 
 class Register:
@@ -353,12 +355,7 @@ def machine(tools, target, full):
         stub.request("Z2,%x,%x" % (r.cell, r.size))
         if not stub.request("c").startswith(b"T05"):
             raise Failure("no stop")
-        main = stub.read_object("target.xml")
-        live = Description(main.decode(), stub.read_object) if main else None
-        values = {}
-        for i in live.numbers() if live else MIPS:
-            reply = stub.request("p%x" % i)
-            values[i] = None if is_x(reply) else reply.decode()
+        live, values = read_registers(stub)
         packet = stub.request("g").decode()
     table, head, states = parse(output(tools, r.trace, "end"))
     text = output(tools, "--xml", r.trace)
@@ -373,7 +370,58 @@ def machine(tools, target, full):
         len(number), compared, len(known), accepted(tools, target, text))
 
 
-RUN = {"description": machine}
+def read_registers(stub):
+    """The stub's description and {number: hex}."""
+    main = stub.read_object("target.xml")
+    live = Description(main.decode(), stub.read_object) if main else None
+    values = {}
+    for i in live.numbers() if live else MIPS:
+        reply = stub.request("p%x" % i)
+        values[i] = None if is_x(reply) else reply.decode()
+    return live, values
+
+
+def loaded(tools, target, full):
+    """Registers before the first instruction after a snapshot was loaded."""
+    path = os.path.join(tools.work, "loaded-" + target)
+    r = outside.Rounds(tools, target, "loaded", "--events", "exec,reg,pwr",
+                       more=["-gdb", "unix:%s,server=on,wait=off" % path])
+    with r.running as running:
+        monitor = running.monitor
+        kept = outside.snapshot_disk(running)
+        r.wait_until(20)
+        monitor.call("stop")
+        saved = r.count()
+        monitor.job("snapshot-save", **kept)
+        stub = Stub(path, running.recorder)
+        live, values = read_registers(stub)
+        for _ in range(2):
+            monitor.call("cont")
+            r.wait_until(saved + 20)
+            monitor.call("stop")
+            if read_registers(stub)[1] == values:
+                raise Failure("no register has changed")
+            monitor.job("snapshot-load", **kept)
+            if read_registers(stub)[1] != values:
+                raise Failure("the machine is not as it was")
+        monitor.call("cont")
+        r.wait_until(saved + 20)
+    done = outside.moments(tools, r.trace)
+    if [op for op, _ in done] != ["saved", "loaded", "loaded"]:
+        raise Failure("recorded: %r" % done)
+    table, head, states = parse(output(tools, r.trace, *[str(at) for _, at in done]))
+    number = numbers_of(target, live, output(tools, "--xml", r.trace), table)
+    seen = [(at, values) for at, _ in states]
+    if {at for at, _ in states} != {int.from_bytes(bytes.fromhex(values[number[head["pc"]]]),
+                                                   "big" if target == "mips-softmmu" else "little")}:
+        raise Failure("it goes on at %r" % [hex(at) for at, _ in states])
+    compared, known = compare_values(target, table, number, seen, states)
+    can_fail(target, table, number, seen, states)
+    common.drop_file(r.trace)
+    return "%d registers, %d values equal, %d not 0" % (len(number), compared, len(known))
+
+
+RUN = {"description": machine, "loaded": loaded}
 
 
 def check_table(table, head, number, text, packet, seen):

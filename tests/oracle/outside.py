@@ -4,7 +4,7 @@
 killed     QEMU, then the recorder, ends by SIGKILL: what is left is the begin of a whole run
 no-room    the trace cannot grow any more
 storm      the recording is paused and resumed as fast as it goes
-snapshot   the machine is saved, goes on, is loaded and reset: what it counts, and RAM
+snapshot   the machine is saved, goes on, is loaded and reset: what it counts, RAM, and its events
 debugger   it is stopped and continued, by the monitor and by a debugger, which steps, writes, and
            stops where a function returns to
 hotplug    vCPUs are added while the machine runs
@@ -245,18 +245,29 @@ def same_memory(tools, target, machine, trace):
     return said.split("; ")[-1]
 
 
+def snapshot_disk(machine):
+    """The monitor's own disk; returns the arguments of the jobs that save and load."""
+    monitor = machine.monitor
+    disk = os.path.join(machine.folder, "disk")
+    file = {"driver": "file", "filename": disk}
+    monitor.job("blockdev-create", options={**file, "size": 0})
+    monitor.call("blockdev-add", node_name="file", **file)
+    monitor.job("blockdev-create", options={"driver": "qcow2", "file": "file", "size": 1 << 20})
+    monitor.call("blockdev-add", node_name="disk", driver="qcow2", file="file")
+    return {"tag": "a", "vmstate": "disk", "devices": ["disk"]}
+
+
+def moments(tools, trace):
+    """[(what was done to the machine, ordinal)]"""
+    power = map(json.loads, lines(tools, trace, "--events", "pwr"))
+    return [(o["op"], o["ordinal"]) for o in power if o["op"] not in ("halt", "wake", "off")]
+
+
 def snapshot(tools, target, full):
-    """The disk with the snapshot is the monitor's own."""
-    r = Rounds(tools, target, "snapshot", *ram.OPTIONS)
+    r = Rounds(tools, target, "snapshot", "--events", ram.OPTIONS[1] + ",pwr")
     with r.running as machine:
         monitor = machine.monitor
-        disk = os.path.join(machine.folder, "disk")
-        file = {"driver": "file", "filename": disk}
-        monitor.job("blockdev-create", options={**file, "size": 0})
-        monitor.call("blockdev-add", node_name="file", **file)
-        monitor.job("blockdev-create", options={"driver": "qcow2", "file": "file", "size": 1 << 20})
-        monitor.call("blockdev-add", node_name="disk", driver="qcow2", file="file")
-        kept = {"tag": "a", "vmstate": "disk", "devices": ["disk"]}
+        kept = snapshot_disk(machine)
         r.wait_until(200)
         monitor.call("stop")
         saved = r.count()
@@ -285,6 +296,9 @@ def snapshot(tools, target, full):
     numbers = [n for _, n in r.stores()]
     want = [*range(1, ends[0] + 1), *range(saved + 1, ends[1] + 1), *range(saved + 1, ends[2] + 1),
             *range(1, ends[3] + 1)]
+    done = [op for op, _ in moments(tools, r.trace)]
+    if done != ["saved", "loaded", "loaded", "reset"]:
+        raise Failure("recorded: %r" % done)
     if numbers != want:
         n = next((i for i, v in enumerate(numbers) if i >= len(want) or v != want[i]), len(numbers))
         raise Failure("saved at %d, loaded and reset at %r: number %d of %d is %r"

@@ -235,7 +235,7 @@ static void test_features(void **state)
         const uint32_t needs =
             (with & 1 ? FILE_INCOMPAT_ARGS : 0) | (with & 2 ? FILE_INCOMPAT_MACHINE : 0) |
             (with & 4 ? FILE_INCOMPAT_ORDER : 0) | (with & 8 ? FILE_INCOMPAT_PHYS : 0) |
-            (with & 16 ? FILE_INCOMPAT_POWER : 0) |
+            (with & 16 ? FILE_INCOMPAT_POWER | FILE_INCOMPAT_SAVED : 0) |
             (with & 32 ? FILE_INCOMPAT_MEMORY : 0) |
             (with & 64 ? FILE_INCOMPAT_TASK | FILE_INCOMPAT_AREA : 0) |
             (with & 128 ? FILE_INCOMPAT_KEY : 0) |
@@ -255,7 +255,7 @@ static void test_features(void **state)
             with & 2 ? SIM_ALL | SIM_MACHINE : SIM_ALL, 1, 1);
         assert_int_equal(le32(r.file + FILE_OFF_INCOMPAT), needs);
         for (unsigned bit = 0; bit < 32; bit++) {
-            const int known = bit < 10;
+            const int known = bit < 11;
             put32(r.file + FILE_OFF_INCOMPAT, needs | 1u << bit);
             put64(r.file + FILE_OFF_HASH, XXH64(r.file, FILE_OFF_HASH, 0));
             int err = ctr_open_fd(&tr, file_of(r.file, r.bytes), 0, &diag);

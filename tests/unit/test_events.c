@@ -169,7 +169,7 @@ static void random_payload(struct payload *p, uint32_t type)
         put_u64(p, number());
         break;
     case CTR_EVENT_POWER:
-        put_u32(p, 1 + below(CTR_POWER_RESET));
+        put_u32(p, 1 + below(CTR_POWER_SAVED));
         put_u32(p, 0);
         break;
     case CTR_EVENT_RAM:
@@ -805,9 +805,9 @@ static void test_parse_machine(void **unused)
     assert_int_equal(ctr_parse_power(&e, &w), 0);
     assert_int_equal(w.op, CTR_POWER_RESET);
     assert_int_equal(ctr_event_next(&e, &pc), CTR_NEXT_LATER);
-    for (uint32_t op = 0; op < 7; op++) {
+    for (uint32_t op = 0; op < 9; op++) {
         put32(p.p, op);
-        const int known = op && op <= CTR_POWER_RESET;
+        const int known = op && op <= CTR_POWER_SAVED;
         assert_int_equal(payload_check(CTR_EVENT_POWER, p.p, p.n) == NULL, known);
     }
 }

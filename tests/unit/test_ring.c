@@ -115,7 +115,7 @@ static uint32_t random_event(struct payload *p, unsigned thread)
         return random_memory(p);
     case 11:
         p->n = 0;
-        put_u32(p, 1 + below(CTR_POWER_RESET));
+        put_u32(p, 1 + below(CTR_POWER_SAVED));
         put_u32(p, 0);
         return CTR_EVENT_POWER;
     case 10:

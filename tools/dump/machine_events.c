@@ -157,6 +157,8 @@ static bool print_power(struct os_printer *p, const struct ctr_os_event *e,
         [CTR_POWER_OFF] = {"off", "is switched off"},
         [CTR_POWER_WAKE] = {"wake", "goes on"},
         [CTR_POWER_RESET] = {"reset", "was reset"},
+        [CTR_POWER_LOADED] = {"loaded", "was loaded from a snapshot"},
+        [CTR_POWER_SAVED] = {"saved", "was saved as a snapshot"},
     };
     struct textbuf *b = &p->out;
     bool ok = os_put_start(p, "power", e);

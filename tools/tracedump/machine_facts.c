@@ -33,7 +33,7 @@ struct machine_facts {
     struct context *context; /* by index of the thread */
     size_t nr_contexts;
     uint64_t exceptions, returns;
-    uint64_t halts, idle_ns, resets; /* of all threads */
+    uint64_t halts, idle_ns, resets, saves, loads; /* of all threads */
     struct task_facts tasks;
     bool has_int, has_ctx, has_pwr, has_task;
 };
@@ -171,6 +171,10 @@ static bool count_power(struct machine_facts *f, const struct ctr_thread *t, uin
     }
     if (op == CTR_POWER_RESET) {
         f->resets++;
+    } else if (op == CTR_POWER_LOADED) {
+        f->loads++;
+    } else if (op == CTR_POWER_SAVED) {
+        f->saves++;
     } else if (op == CTR_POWER_WAKE) {
         f->idle_ns += c->halted_ns ? time_ns - c->halted_ns : 0;
         c->halted_ns = 0;
@@ -305,6 +309,8 @@ bool machine_facts_text(struct textbuf *b, const struct machine_facts *f)
         ok = textbuf_printf(b, "halted        %" PRIu64 " times, %.3f s", f->halts,
                             (double)f->idle_ns / 1e9) &&
              (!f->resets || textbuf_printf(b, ", %" PRIu64 " resets", f->resets)) &&
+             (!f->saves || textbuf_printf(b, ", %" PRIu64 " times saved", f->saves)) &&
+             (!f->loads || textbuf_printf(b, ", %" PRIu64 " times loaded", f->loads)) &&
              textbuf_printf(b, "\n");
     }
     return ok && (!f->has_task || task_facts_text(b, &f->tasks));
@@ -344,9 +350,11 @@ bool machine_facts_json(struct textbuf *b, const struct machine_facts *f)
             (!has_ids(f) || instructions_json(b, &f->ids, "contexts", "\"id\":%" PRIu64));
     }
     if (ok && f->has_pwr) {
-        ok = textbuf_printf(
-            b, ",\"halts\":%" PRIu64 ",\"halted_ns\":%" PRIu64 ",\"resets\":%" PRIu64,
-            f->halts, f->idle_ns, f->resets);
+        ok = textbuf_printf(b,
+                            ",\"halts\":%" PRIu64 ",\"halted_ns\":%" PRIu64
+                            ",\"resets\":%" PRIu64 ",\"saved\":%" PRIu64
+                            ",\"loaded\":%" PRIu64,
+                            f->halts, f->idle_ns, f->resets, f->saves, f->loads);
     }
     return ok && (!f->has_task || task_facts_json(b, &f->tasks));
 }

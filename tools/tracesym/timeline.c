@@ -399,8 +399,13 @@ static void on_power(struct timeline *l, const struct ctr_thread *t,
     struct task *k = &l->tasks[v->task];
     const char *name = p->op == CTR_POWER_OFF ? "off" : "halted";
 
-    end_halt(l, t);
-    if (p->op == CTR_POWER_RESET) {
+    if (p->op == CTR_POWER_SAVED) {
+        return;
+    }
+    if (p->op != CTR_POWER_LOADED) {
+        end_halt(l, t);
+    }
+    if (p->op == CTR_POWER_RESET || p->op == CTR_POWER_LOADED) {
         k->hidden = 0;
         while (k->depth) {
             end_taken(l, t, k);

@@ -34,11 +34,12 @@
 #define FILE_INCOMPAT_AREA 0x80u     /* AREA events */
 #define FILE_INCOMPAT_KEY 0x100u     /* KEYFRAME events, and pages of PARTs with them */
 #define FILE_INCOMPAT_DISCARD 0x200u /* MAP events can discard memory */
+#define FILE_INCOMPAT_SAVED 0x400u   /* POWER events with SAVED or LOADED */
 #define FILE_INCOMPAT_KNOWN                                                              \
     (FILE_INCOMPAT_ARGS | FILE_INCOMPAT_MACHINE | FILE_INCOMPAT_ORDER |                  \
      FILE_INCOMPAT_PHYS | FILE_INCOMPAT_POWER | FILE_INCOMPAT_MEMORY |                   \
      FILE_INCOMPAT_TASK | FILE_INCOMPAT_AREA | FILE_INCOMPAT_KEY |                       \
-     FILE_INCOMPAT_DISCARD)
+     FILE_INCOMPAT_DISCARD | FILE_INCOMPAT_SAVED)
 #define FILE_OFF_COMPAT 24u
 #define FILE_COMPAT_PAGE_0 0x1u /* PART's pages: page 0 is listed where it was touched */
 #define FILE_OFF_ZERO 28u

@@ -116,7 +116,7 @@ static int known_kind(uint32_t type, const uint8_t *p)
     case CTR_EVENT_LABEL:
         return le32(p) - 1u < CTR_LABEL_REMOVE;
     case CTR_EVENT_POWER:
-        return le32(p) - 1u < CTR_POWER_RESET;
+        return le32(p) - 1u < CTR_POWER_SAVED;
     case CTR_EVENT_RAM:
         return known_ram(p);
     case CTR_EVENT_DMA:

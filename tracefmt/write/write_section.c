@@ -175,7 +175,8 @@ int writer_file_head(struct ctr_writer *w, const struct ctr_meta *meta,
                                                                : 0) |
               (meta->events & CTR_EVENTS_ORDER ? FILE_INCOMPAT_ORDER : 0) |
               (meta->events & CTR_EVENTS_PHYS ? FILE_INCOMPAT_PHYS : 0) |
-              (meta->events & CTR_EVENTS_PWR ? FILE_INCOMPAT_POWER : 0) |
+              (meta->events & CTR_EVENTS_PWR ? FILE_INCOMPAT_POWER | FILE_INCOMPAT_SAVED
+                                             : 0) |
               (meta->events & CTR_EVENTS_TASK ? FILE_INCOMPAT_TASK | FILE_INCOMPAT_AREA
                                               : 0) |
               (meta->events & CTR_EVENTS_KEY ? FILE_INCOMPAT_KEY : 0) |

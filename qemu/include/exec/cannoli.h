@@ -67,8 +67,8 @@ typedef struct CannoliCPU {
     bool fault;
     bool walked; /* a walk over page tables has written, see phys.c */
     bool partial;
-    bool was_reset;  /* since system/cannoli/power.c looked last */
-    bool task_stale; /* so that its task is not what it was, see task.c */
+    uint32_t moments; /* CANNOLI_MOMENT_*, see system/cannoli/power.c */
+    bool task_stale;  /* so that its task is not what it was, see task.c */
     /* Where indirect jumps went, see accel/tcg/cannoli/jump.c */
     struct CannoliJump *jumps;
     /* Where to go if guest memory vanishes while it is read */
@@ -317,9 +317,16 @@ void cannoli_vanished(struct CPUState *cpu, void *mask);
         qatomic_set(&(cpu)->neg.cannoli.limit, 0); \
     } while (0)
 
+/* What was done to a vCPU since power.c looked, two bits each, the last lowest */
+#define CANNOLI_MOMENT_RESET  1u
+#define CANNOLI_MOMENT_SAVED  2u
+#define CANNOLI_MOMENT_LOADED 3u
+
 /* The vCPU was reset. */
 #define cannoli_was_reset(cpu) \
-    ((cpu)->neg.cannoli.was_reset = (cpu)->neg.cannoli.task_stale = true)
+    ((cpu)->neg.cannoli.task_stale = true, \
+     (cpu)->neg.cannoli.moments = \
+         (cpu)->neg.cannoli.moments << 2 | CANNOLI_MOMENT_RESET)
 
 /*
  * Accesses made by helpers, after the fact.  What was loaded or stored can be

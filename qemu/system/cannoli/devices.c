@@ -280,16 +280,6 @@ void cannoli_devices_begin(void)
     }
 }
 
-void cannoli_loaded(void)
-{
-    CPUState *cpu;
-
-    cannoli_ram_anew();
-    CPU_FOREACH (cpu) {
-        cannoli_cpu(cpu)->task_stale = true;
-    }
-}
-
 /* A helper was left by longjmp. */
 void cannoli_devices_left(void)
 {

@@ -67,8 +67,9 @@ void cannoli_io_read(struct MemoryRegion *mr, uint64_t offset, uint64_t value,
 void cannoli_io_write(struct MemoryRegion *mr, uint64_t offset, uint64_t value,
                       unsigned size, bool failed);
 
-/* A snapshot was loaded. */
+/* power.c: a snapshot was loaded; was saved. */
 void cannoli_loaded(void);
+void cannoli_saved(void);
 
 #else /* CONFIG_CANNOLI */
 
@@ -84,6 +85,7 @@ void cannoli_loaded(void);
 #define cannoli_io_read(mr, offset, value, size, failed)
 #define cannoli_io_write(mr, offset, value, size, failed)
 #define cannoli_loaded()
+#define cannoli_saved()
 
 #endif /* CONFIG_CANNOLI */
 
