@@ -40,9 +40,9 @@ static const struct gdb_run control[] = {
 };
 
 static const struct gdb_run virt[] = {
-    {"ckc cputm", 64, "uint64", "system", GDB_FROM_NOTHING},
+    {"ckc cputm", 64, "uint64", "system", NULL},
     {"last_break", 64, "code_ptr", "system", "bea"},
-    {"prefix", 64, "data_ptr", "system", GDB_FROM_NOTHING},
+    {"prefix", 64, "data_ptr", "system", NULL},
     {0},
 };
 

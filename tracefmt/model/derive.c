@@ -214,6 +214,11 @@ static struct regval x86_mxcsr(const struct derive_args *a)
                  (f & F_INEXACT ? 0x20u : 0) | (f & F_OUT_FLUSHED ? 0x30u : 0));
 }
 
+static struct regval x86_cr8(const struct derive_args *a)
+{
+    return whole(IN(0) >> 4);
+}
+
 /* -------------------------------------------------------------- mips, ppc */
 
 static struct regval mips_w(const struct derive_args *a)
@@ -270,6 +275,8 @@ const struct derive derive_all[] = {
      {"fpus", "fpst_top"}},
     {{EM_X86_64, EM_386}, 0, 4, CTR_REG_SPECIAL, "mxcsr", x86_mxcsr,
      {"mxcsr_rest", "fpst_sse"}},
+    {{EM_X86_64}, 0, 8, CTR_REG_SPECIAL, "cr8", x86_cr8, {"apic_tpr"}},
+    {{EM_386}, 0, 4, CTR_REG_SPECIAL, "cr8", x86_cr8, {"apic_tpr"}},
     {{EM_RISCV}, 0, 0, CTR_REG_SPECIAL, "fflags", riscv_fflags, {"fpst", "frm"}},
     {{EM_RISCV}, 0, 0, CTR_REG_SPECIAL, "fcsr", riscv_fcsr, {"fpst", "frm"}},
     {{EM_RISCV}, 0, 0, CTR_REG_SPECIAL, "vcsr", riscv_vcsr, {"vxrm", "vxsat"}},

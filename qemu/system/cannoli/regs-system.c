@@ -15,18 +15,23 @@
 #ifdef TARGET_ARM
 #include "cpregs.h"
 #endif
+#ifdef TARGET_I386
+#include "hw/i386/apic_internal.h"
+#endif
 
 #define ENV(field) offsetof(CPUArchState, field)
 
-static void add(const char *name, intptr_t off, unsigned bytes)
+static bool add(const char *name, intptr_t off, unsigned bytes)
 {
     intptr_t at = off;
 
     /* Those of programs were added before. */
-    if (cannoli_regs_next(&at, off + bytes) < 0) {
-        cannoli_regs_add(name, 0, 1, off, 0, bytes, CTR_REG_SPECIAL,
-                         CANNOLI_REGS_SYSTEM);
+    if (cannoli_regs_next(&at, off + bytes) >= 0) {
+        return false;
     }
+    cannoli_regs_add(name, 0, 1, off, 0, bytes, CTR_REG_SPECIAL,
+                     CANNOLI_REGS_SYSTEM);
+    return true;
 }
 
 #define ADD(name, field) \
@@ -34,15 +39,38 @@ static void add(const char *name, intptr_t off, unsigned bytes)
 
 #if defined(TARGET_ARM)
 
+/* CPACR depends on NSACR only where EL3 has 32 bits. */
+static bool is_cpacr(ARMCPU *cpu, const ARMCPRegInfo *ri)
+{
+    return ri->fieldoffset == ENV(cp15.cpacr_el1) &&
+           (arm_feature(&cpu->env, ARM_FEATURE_AARCH64) ||
+            !arm_feature(&cpu->env, ARM_FEATURE_EL3));
+}
+
+/*
+ * Where a register with a field has a raw_readfn, that reads the field: what
+ * QEMU saves, and its gdbstub shows.  PMCCNTR's is no value of the register.
+ */
 static bool is_field(ARMCPU *cpu, const ARMCPRegInfo *ri)
 {
     bool a64 = arm_feature(&cpu->env, ARM_FEATURE_AARCH64);
 
-    return ri->fieldoffset && !ri->readfn && !ri->raw_readfn &&
+    return ri->fieldoffset && ri->fieldoffset != ENV(cp15.c15_ccnt) &&
+           (!ri->readfn || ri->raw_readfn || is_cpacr(cpu, ri)) &&
            !(ri->type & (ARM_CP_NO_RAW | ARM_CP_NO_GDB | ARM_CP_CONST)) &&
            (a64 ? ri->state == ARM_CP_STATE_AA64
                 : ri->state == ARM_CP_STATE_AA32 &&
                       !(ri->secure & ARM_CP_SECSTATE_S));
+}
+
+static bool is_timer_control(const ARMCPRegInfo *ri)
+{
+    for (int i = 0; i < NUM_GTIMERS; i++) {
+        if (ri->fieldoffset - ENV(cp15.c14_timer[i].ctl) < sizeof(uint64_t)) {
+            return true;
+        }
+    }
+    return false;
 }
 
 static int by_name(gconstpointer a, gconstpointer b)
@@ -79,7 +107,10 @@ void cannoli_regs_system(CPUState *cs)
     for (guint i = 0; i < fields->len; i++) {
         const ARMCPRegInfo *r = g_ptr_array_index(fields, i);
 
-        add(r->name, r->fieldoffset, cpreg_field_is_64bit(r) ? 8 : 4);
+        if (add(r->name, r->fieldoffset, cpreg_field_is_64bit(r) ? 8 : 4) &&
+            is_timer_control(r)) {
+            cannoli_regs_by_devices(); /* the timer sets ISTATUS */
+        }
     }
 }
 
@@ -95,6 +126,13 @@ void cannoli_regs_system(CPUState *cs)
 #ifdef TARGET_X86_64
     ADD("k_gs_base", kernelgsbase);
 #endif
+    if (X86_CPU(cs)->apic_state) {
+        cannoli_regs_add_pointed(
+            "apic_tpr", offsetof(X86CPU, apic_state) - offsetof(X86CPU, env),
+            offsetof(APICCommonState, tpr), 1, CTR_REG_RAW,
+            CANNOLI_REGS_SYSTEM);
+        cannoli_regs_by_devices();
+    }
 }
 
 #elif defined(TARGET_RISCV)
@@ -296,6 +334,9 @@ void cannoli_regs_system(CPUState *cs)
                      CANNOLI_REGS_SYSTEM);
     ADD("pp", pp);
     ADD("bea", gbea);
+    ADD("ckc", ckc);
+    ADD("cputm", cputm);
+    ADD("prefix", psa);
 }
 
 #elif defined(TARGET_MIPS)

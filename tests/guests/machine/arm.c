@@ -362,6 +362,31 @@ static void with_pages(const char *name)
     mmu(0);
 }
 
+/* Registers that QEMU reads by functions of its own.  The timer's interrupt is masked. */
+static void system_registers(void)
+{
+    uint32_t control;
+    uint64_t now;
+
+    for (uint32_t i = 0; i < 4; i++) {
+        __asm__ volatile("mcr p15, 0, %0, c1, c0, 2\n"      /* CPACR */
+                         "mcr p15, 0, %1, c9, c12, 0\n isb" /* PMCR */
+                         ::"r"(i << 20),
+                         "r"(i | 8));
+    }
+    __asm__ volatile("isb\n mrrc p15, 0, %Q0, %R0, c14" : "=r"(now)); /* CNTPCT */
+    __asm__ volatile("mcrr p15, 2, %Q0, %R0, c14\n"                   /* CNTP_CVAL */
+                     "mcr p15, 0, %1, c14, c2, 1\n isb"               /* CNTP_CTL */
+                     ::"r"(now + 400),
+                     "r"(3));
+    do {
+        sum_loop(5);
+        __asm__ volatile("mrc p15, 0, %0, c14, c2, 1" : "=r"(control));
+    } while (!(control & 4));
+    __asm__ volatile("mcr p15, 0, %0, c14, c2, 1\n mcr p15, 0, %0, c9, c12, 0\n"
+                     "mcr p15, 0, %0, c1, c0, 2\n isb" ::"r"(0));
+}
+
 void machine_main(void)
 {
     put_number("plain", (uint32_t)sum_loop(300) + thumb_loop(cells, 100));
@@ -372,6 +397,7 @@ void machine_main(void)
     long_tables();
     with_pages("long");
     put_number("fiq", interrupts(1));
+    system_registers();
     put_number("atomics", atomics());
     for (int i = 0; i < 10; i++) {
         __asm__ volatile("svc #3\n udf #0" ::: "lr", "memory");

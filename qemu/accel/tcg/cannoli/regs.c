@@ -57,7 +57,7 @@ static uint16_t *by_off;
 static uint32_t snapshot_bytes;
 
 /* Registers that devices write. */
-static uint16_t by_devices[4];
+static uint16_t by_devices[8];
 static unsigned nr_by_devices;
 
 /* The registers of a thread. */
@@ -123,6 +123,12 @@ void cannoli_regs_add(const char *name, int first, int count, intptr_t off,
             done += size;
         }
     }
+}
+
+void cannoli_regs_add_pointed(const char *name, intptr_t pointer, intptr_t off,
+                              unsigned bytes, uint8_t flags, uint8_t set)
+{
+    new_reg(name, off, bytes, flags, set)->pointer = pointer;
 }
 
 void cannoli_regs_lazy(uint64_t dynamic, uint64_t dynamic2)

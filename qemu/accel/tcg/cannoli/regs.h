@@ -84,6 +84,9 @@ static inline bool cannoli_regs_is_known(const CannoliReg *r, uint64_t said)
 void cannoli_regs_add(const char *name, int first, int count, intptr_t off,
                       intptr_t stride, unsigned bytes, uint8_t flags,
                       uint8_t set);
+/* One of what a pointer at this offset in env points to. */
+void cannoli_regs_add_pointed(const char *name, intptr_t pointer, intptr_t off,
+                              unsigned bytes, uint8_t flags, uint8_t set);
 /* The register that was added last is known to the translator. */
 void cannoli_regs_lazy(uint64_t dynamic, uint64_t dynamic2);
 /*
