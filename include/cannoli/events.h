@@ -411,12 +411,12 @@ enum ctr_event_type {
      * A machine's processor waits, or executes instructions again, or what is around it
      * has switched, reset, saved or loaded it:
      *   u32 op (CTR_POWER_*), u32 zero
-     * Its begin has none, unless it begins with a state that was loaded.  SAVED and LOADED
-     * are of the whole machine: each processor has one before it executes the next
-     * instruction.  After LOADED its registers, address space, pages and the contents of
-     * memory are those of the snapshot: registers that differ follow as changes from
-     * outside, a CONTEXT that differs as an event, pages when they are used.  It waits or
-     * not as before the event, until the next HALT, OFF or WAKE.
+     * Its begin has none, nor has a recording that begins with a state that was loaded.
+     * SAVED and LOADED are of the whole machine: each processor has one before it executes
+     * the next instruction.  After LOADED its registers, address space, pages and the
+     * contents of memory are those of the snapshot: registers that differ follow as changes
+     * from outside, a CONTEXT that differs as an event, pages when they are used.  It waits
+     * or not as before the event, until the next HALT, OFF or WAKE.
      */
     CTR_EVENT_POWER = 16,
     /*
