@@ -317,7 +317,7 @@ void cannoli_vanished(struct CPUState *cpu, void *mask);
         qatomic_set(&(cpu)->neg.cannoli.limit, 0); \
     } while (0)
 
-/* What was done to a vCPU since power.c looked, two bits each, the last lowest */
+/* What was done to a vCPU since power.c looked: two bits each, last lowest */
 #define CANNOLI_MOMENT_RESET  1u
 #define CANNOLI_MOMENT_SAVED  2u
 #define CANNOLI_MOMENT_LOADED 3u
