@@ -25,7 +25,7 @@ class Trace:
         with open(expected, encoding="utf-8") as f:
             events = [e for e in map(json.loads, f) if e.get("pid") == pid]
         self.execs, self.accesses = [], []  # (tid, ordinal, pc), (index in execs, store, range)
-        where = {}
+        self.index = where = {}
         for e in events:
             if e["kind"] == "exec":
                 where[e["tid"], e["ordinal"]] = len(self.execs)
@@ -93,11 +93,13 @@ def check_watches(gdb, trace, rng):
         addr = rng.choice(trace.accesses)[2]
         size = rng.choice([1, 4, 8])
         assert gdb.request("Z%s,%x,%x" % (kind, addr, size)) == b"OK"
+        over = {}
         for _ in range(3):
             back = rng.random() < .5
             fit = [a[0] for a in trace.accesses if a[2] < addr + size and addr < a[3] and
                    (kind == "4" or a[1] == (kind == "2"))]
-            found = bisect.bisect_left(fit, at)
+            found = bisect.bisect_left(fit, over.get(back, at))
+            over = {}
             stop = gdb.request("bc" if back else "c")
             seen = place(gdb)
             if not (found if back else found < len(fit)):
@@ -107,17 +109,24 @@ def check_watches(gdb, trace, rng):
             if not back and ordinal == trace.last[tid]:  # it is not executed
                 assert b"replaylog:end" in stop, stop
                 break
-            ordinal += not back
+            ordinal += back
             assert seen == (tid, ordinal) and b"watch:" in stop, (
                 trace.execs[at], kind, addr, size, back, seen, (tid, ordinal), stop)
             hits += 1
-            at = next(i for i, e in enumerate(trace.execs) if e[:2] == seen)
+            # From there it goes on as if it were over the access, as gdb's step is.
+            at = trace.index[seen]
+            over[back] = trace.index[tid, ordinal + (-1 if back else 1)]
+            if rng.random() < .5:
+                stop = gdb.request("bs" if back else "s")
+                at = over[back]
+                over = {}
+                assert b"watch:" not in stop and place(gdb) == trace.execs[at][:2], (stop, place(gdb))
         assert gdb.request("z%s,%x,%x" % (kind, addr, size)) == b"OK"
     return hits
 
 
 def check_watched_steps(gdb, trace, rng):
-    """Steps over accesses, to the position after them, or before them."""
+    """Steps over accesses stop with them ahead, as gdb wants it of arm; the next ones do not."""
     hits = 0
     for _ in range(40):
         at = rng.randrange(len(trace.execs))
@@ -132,8 +141,12 @@ def check_watched_steps(gdb, trace, rng):
         packet = "%d,%x,%x" % (4 if rng.random() < .3 else 2 if store else 3, begin, end - begin)
         assert gdb.request("Z" + packet) == b"OK"
         stop = gdb.request("bs" if back else "s")
-        assert b"watch:" in stop and place(gdb) == (tid, ordinal + (not back)), (
+        assert b"watch:" in stop and place(gdb) == (tid, ordinal + back), (
             trace.execs[at], packet, back, stop)
+        if rng.random() < .5:  # as gdb does
+            assert gdb.request("z" + packet) == b"OK"
+        stop = gdb.request("bs" if back else "s")
+        assert b"watch:" not in stop and place(gdb) == (tid, ordinal + (not back)), (stop, place(gdb))
         assert gdb.request("z" + packet) == b"OK"
         hits += 1
     return hits
@@ -142,7 +155,7 @@ def check_watched_steps(gdb, trace, rng):
 def check_watched_ranges(gdb, trace, rng):
     """A step through a range, of which every instruction is a part, stops at an access."""
     hits = 0
-    for _ in range(20):
+    for _ in range(40):
         at = go_to(gdb, trace, rng.randrange(len(trace.execs)))
         if at is None:
             continue
@@ -155,8 +168,9 @@ def check_watched_ranges(gdb, trace, rng):
             if ordinal == trace.last[tid]:
                 assert b"replaylog:end" in stop, stop
                 break
-            assert b"watch:" in stop and place(gdb) == (tid, ordinal + 1), (
+            assert b"watch:" in stop and place(gdb) == (tid, ordinal), (
                 trace.execs[at], addr, stop, place(gdb), ordinal)
+            assert b"watch:" not in gdb.request("s")
             hits += 1
         assert gdb.request("z2,%x,%x" % (addr, end - addr)) == b"OK"
     return hits

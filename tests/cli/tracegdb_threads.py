@@ -3,8 +3,9 @@
 
 usage: tracegdb_threads.py TRACE PACKET...
 
-Each PACKET (TYPE,ADDRESS,KIND) is one run of a Z packet.  Forward, a watchpoint stops after
-its access, backward before it.  Prints how often each stopped.
+Each PACKET (TYPE,ADDRESS,KIND) is one run of a Z packet.  Of arm, gdb wants a watchpoint to
+stop with its access ahead: forward before it, backward after it.  Prints how often each
+stopped.
 """
 import sys
 
@@ -17,7 +18,7 @@ def stops(gdb, back, watch):
     while b"replaylog:" not in (stop := gdb.request("bc" if back else "c")):
         assert (b"watch:" in stop) == watch, stop
         tid, ordinal = place(gdb)
-        found.append((tid, ordinal - (watch and not back)))
+        found.append((tid, ordinal - (watch and back)))
     return found
 
 

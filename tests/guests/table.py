@@ -17,6 +17,7 @@ gate      threads whose recording is paused, resumed and changed while they run
 part      needed by another program, or by a machine
 moments   stops in a debugger, which reads its memory
 contents  changes its memory in all ways, and prints it
+session   many commands of a debugger, with the same answers live and on its trace
 tree      counts its own calls, for tests/cli/calls-witness.sh; no case of its own
 
 Further cases of the same program (`also'): memory (it ends with a dump of its own
@@ -146,6 +147,7 @@ PROGRAMS = [
     # Direct calls of ppc64le enter after the address of the symbol.
     Program("moments", "moments", [t for t in ALL if t != "ppc64le"], also=["transcript"]),
     Program("contents", "contents", EVERY),
+    Program("debugged", "session", flags="-g -O0"),
     Program("calls", "exact", EVERY, also=("memory", "execlog", "gdb")),
     Program("bare", "exact", BARE2, also=("calls", "description")),
     Program("bare-threads", "property", BARE2),

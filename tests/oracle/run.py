@@ -48,6 +48,7 @@ import realprogs
 import randomrun
 import rr
 import scenarios
+import sessions
 import states
 import strace
 import stops
@@ -217,6 +218,7 @@ CHECKS = {
     "contents": lambda j: contents.run(j.tools, j.target, j.name, j.guest, j.folder, j.full),
     "moments": lambda j: moments.run(j.tools, j.target, j.name, j.guest, j.folder, j.path),
     "transcript": lambda j: transcripts.run(j.tools, j.target, j.name, j.guest, j.folder, j.path),
+    "session": lambda j: sessions.run(j.tools, j.target, j.name, j.guest, j.folder, j.path, j.full),
     "stops": lambda j: stops.run(j.tools, j.target, j.name, j.guest, j.folder),
     "calls": lambda j: strace.run(j.tools, j.target, j.name, j.guest, j.folder, j.program.expect),
     "maps": lambda j: maps.run(j.tools, j.target, j.name, j.guest, j.folder, j.path),

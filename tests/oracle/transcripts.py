@@ -65,13 +65,18 @@ def backward(target):
                    for _ in range(STOPS))
 
 
+SETTINGS = ("pagination off", "confirm off", "width 0", "height 0", "sysroot /nonexistent",
+            "debuginfod enabled off", "style enabled off")
+
+
+def gdb_command(path, connection, settings=SETTINGS):
+    return [common_gdb(), "-q", "-nx", *(w for s in settings for w in ("-ex", "set " + s)),
+            "-ex", "target remote " + connection, path]
+
+
 def run_gdb(path, connection, commands):
-    settings = ["pagination off", "confirm off", "width 0", "height 0", "sysroot /nonexistent",
-                "debuginfod enabled off", "style enabled off"]
-    done = subprocess.run(
-        [common_gdb(), "-q", "-nx", *(w for s in settings for w in ("-ex", "set " + s)),
-         "-ex", "target remote " + connection, path],
-        input=commands + "kill\n", capture_output=True, text=True, timeout=common.PATIENCE)
+    done = subprocess.run(gdb_command(path, connection), input=commands + "kill\n",
+                          capture_output=True, text=True, timeout=common.PATIENCE)
     text = done.stdout.replace("(gdb) ", "")
     # Breakpoints' numbers count on, and a connection has its own name.
     text = re.sub(r"(?m)^(Breakpoint|Hardware assisted breakpoint|Remote debugging).*\n", "", text)

@@ -172,6 +172,17 @@ int position_state(struct session *s, uint32_t thread, const uint8_t **values,
     return 0;
 }
 
+int position_pc(struct session *s, uint64_t ordinal, uint64_t *pc)
+{
+    uint32_t i;
+    int ret = find_state(s, &s->window, s->at.thread, ordinal, &i);
+
+    if (!ret) {
+        *pc = s->window.pcs[i];
+    }
+    return ret;
+}
+
 int position_go(struct session *s, uint32_t thread, uint64_t ordinal)
 {
     const struct ctr_thread *t = ctr_trace_thread(s->tr, thread);
@@ -189,6 +200,7 @@ int position_go(struct session *s, uint32_t thread, uint64_t ordinal)
         s->chosen = s->stepping = thread;
         s->memory_there = false;
         s->passed.kind = 0;
+        s->stepover.pending = false;
     }
     return ret;
 }

@@ -311,17 +311,29 @@ static int go_once(struct session *s, bool back, struct stop *stop)
 int resume_go(struct session *s, bool back, struct stop *stop)
 {
     const uint8_t *values;
+    struct moment from;
     uint64_t pc;
-    int ret;
+    bool stepped;
+    int ret = stepover_go(s, back, &stepped);
 
+    /* gdb may make the step by a breakpoint. */
+    ret = !ret && stepped ? position_state(s, s->at.thread, &values, &pc) : ret;
+    if (ret || (stepped && points_hold(s, pc))) {
+        *stop = (struct stop){.why = STOP_BREAK};
+        return ret;
+    }
+    from = s->at;
     interrupt_reset(s);
     do {
         ret = go_once(s, back, stop);
+        if (!ret && stop->why == STOP_WATCH) {
+            return stepover_stop(s, back);
+        }
         if (ret || stop->why != STOP_BREAK) {
             return ret;
         }
         ret = position_state(s, s->at.thread, &values, &pc);
-        if (ret || points_hold(s, pc)) {
+        if (ret || points_hold(s, pc) || stepover_is_step(s, back, &from)) {
             return ret;
         }
     } while (!interrupt_pending(s));

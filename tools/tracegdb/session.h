@@ -19,6 +19,7 @@
  *   candidate.c  which of two places comes first
  *   step.c       steps
  *   points.c     breakpoints and watchpoints
+ *   stepover.c   steps that gdb makes by itself
  *   condition.c  conditions of them
  *   interrupt.c  gdb's request to end that
  *   syscalls.c   system calls that stop the program
@@ -121,6 +122,15 @@ struct ahead {
     struct ctr_found event; /* of the access that stops it */
 };
 
+/* An instruction over which gdb steps after a watchpoint: the position after it. */
+struct stepover {
+    bool pending, back;
+    uint64_t ordinal;
+    int8_t phase;
+    struct ctr_found passed; /* as in the session */
+    bool passed_back;
+};
+
 struct session {
     struct ctr_trace *tr;
     const char *path;
@@ -156,6 +166,7 @@ struct session {
     struct point *points;
     size_t nr_points, cap_points;
     struct ahead ahead; /* with these points */
+    struct stepover stepover;
     struct signal_stop *signals;
     size_t nr_signals, cap_signals;
     bool signals_known;
@@ -190,6 +201,9 @@ int position_of(struct session *s, uint32_t thread, uint64_t *ordinal);
 int position_state(struct session *s, uint32_t thread, const uint8_t **values,
                    uint64_t *pc);
 
+/* The pc of an instruction of the position's thread; the same. */
+int position_pc(struct session *s, uint64_t ordinal, uint64_t *pc);
+
 /* Whether a thread of the process is there at the position. */
 bool position_has(const struct session *s, const struct ctr_thread *t);
 
@@ -222,6 +236,18 @@ int resume_go(struct session *s, bool back, struct stop *stop);
  * (range_to 0: none); the same. */
 int step_go(struct session *s, bool back, uint32_t thread, uint64_t range_from,
             uint64_t range_to, struct stop *stop);
+
+/* ------------------------------------------------------------------ stepover.c */
+
+/* After a stop for a watchpoint: to where the target's gdb wants it; 0 or a negated enum
+ * ctr_error. */
+int stepover_stop(struct session *s, bool back);
+/* What goes on first makes the step that is due in its direction, if there is one; the same. */
+int stepover_go(struct session *s, bool back, bool *done);
+/* Whether the instruction at the position is in the delay slot of a branch that is taken. */
+bool stepover_in_slot(struct session *s);
+/* Whether what went on may be a step of gdb's own, of which this is the end. */
+bool stepover_is_step(const struct session *s, bool back, const struct moment *from);
 
 /* ------------------------------------------------------------------- signals.c */
 

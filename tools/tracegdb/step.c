@@ -122,12 +122,18 @@ int step_go(struct session *s, bool back, uint32_t thread, uint64_t range_from,
 {
     const uint8_t *values;
     uint64_t pc, ordinal;
+    bool stepped = false;
     int ret = 0;
 
+    *stop = (struct stop){.why = STOP_THERE};
     interrupt_reset(s);
     if (thread != s->at.thread) {
         ret = position_of(s, thread, &ordinal);
         ret = ret ? ret : position_go(s, thread, ordinal);
+    }
+    ret = ret ? ret : stepover_go(s, back, &stepped);
+    if (ret || stepped) {
+        return ret;
     }
     do {
         ret = ret ? ret : step_once(s, back, stop);
@@ -137,7 +143,8 @@ int step_go(struct session *s, bool back, uint32_t thread, uint64_t range_from,
             ret = 0;
             *stop = (struct stop){.why = STOP_INTERRUPT};
         }
-    } while (!ret && stop->why == STOP_THERE && pc >= range_from && pc < range_to &&
-             !points_hold(s, pc));
-    return ret;
+    } while (!ret && stop->why == STOP_THERE &&
+             (back ? stepover_in_slot(s)
+                   : pc >= range_from && pc < range_to && !points_hold(s, pc)));
+    return !ret && stop->why == STOP_WATCH ? stepover_stop(s, back) : ret;
 }
