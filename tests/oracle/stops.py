@@ -22,9 +22,9 @@ def siginfo(stub, stop):
     data = re.sub(rb"(?s)\}(.)", lambda m: bytes([m[1][0] ^ 0x20]),
                   stub.request("qXfer:siginfo:read::0,80"))
     pid = int(THREAD.search(stop)[1], 16)
-    for order in ("little", "big"):
-        data = data.replace(pid.to_bytes(4, order), b"SELF")
-    return data
+    own = [pid.to_bytes(4, order) for order in ("little", "big")]
+    words = [data[i:i + 4] for i in range(1, len(data), 4)]  # after the packet's `l'
+    return data[:1] + b"".join(b"SELF" if word in own else word for word in words)
 
 
 def stops(stub, back=False):
