@@ -38,6 +38,7 @@ import maps
 import outside
 import parallel
 import physical
+import places
 import ram
 import power
 import modules
@@ -59,7 +60,7 @@ import tasks
 
 sys.path.insert(0, common.GUESTS)
 import build  # noqa: E402
-from table import BY_NAME, PROGRAMS, is_dynamic  # noqa: E402
+from table import ALL, BY_NAME, PROGRAMS, is_dynamic  # noqa: E402
 
 
 class Job:
@@ -219,6 +220,7 @@ CHECKS = {
     "moments": lambda j: moments.run(j.tools, j.target, j.name, j.guest, j.folder, j.path),
     "transcript": lambda j: transcripts.run(j.tools, j.target, j.name, j.guest, j.folder, j.path),
     "session": lambda j: sessions.run(j.tools, j.target, j.name, j.guest, j.folder, j.path, j.full),
+    "places": lambda j: places.run(j.tools, j.target, j.name, j.guest, j.folder, j.path, j.full),
     "stops": lambda j: stops.run(j.tools, j.target, j.name, j.guest, j.folder),
     "calls": lambda j: strace.run(j.tools, j.target, j.name, j.guest, j.folder, j.program.expect),
     "maps": lambda j: maps.run(j.tools, j.target, j.name, j.guest, j.folder, j.path),
@@ -237,6 +239,7 @@ NO_CASES = {"part", "tree"}
 # Where not every target has what a kind is compared with.
 TARGETS_OF = {
     "transcript": set(transcripts.CORE),
+    "places": set(ALL),
     "execlog": {"arm", "thumb", "aarch64", "riscv64", "x86_64"},
     "gdb": {"arm", "aarch64", "mipsel", "mips", "riscv64", "x86_64", "i386", "s390x", "ppc64le"},
 }
