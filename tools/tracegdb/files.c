@@ -245,6 +245,9 @@ static struct file_server *know(struct session *s)
         f->program = find_program(s, f);
         f->of = s->process;
         f->known = true;
+        if (!f->auxv_bytes) {
+            f->auxv_bytes = libraries_auxv(s, f->program, f->auxv, sizeof(f->auxv));
+        }
     }
     return f;
 }

@@ -53,9 +53,10 @@ static bool put_supported(struct session *s, const char *peer)
         &s->out,
         "PacketSize=%x;QStartNoAckMode+;multiprocess+;swbreak+;"
         "hwbreak+;vContSupported+;ConditionalBreakpoints+;ReverseStep+;ReverseContinue+;"
-        "QPassSignals+;qXfer:features:read+;qXfer:threads:read+%s%s",
+        "QPassSignals+;qXfer:features:read+;qXfer:threads:read+%s%s%s",
         PACKET_MOST, s->info.machine ? "" : ";qXfer:exec-file:read+;qXfer:auxv:read+",
-        has_calls(s) ? ";QCatchSyscalls+;qXfer:siginfo:read+" : "");
+        has_calls(s) ? ";QCatchSyscalls+;qXfer:siginfo:read+" : "",
+        libraries_needed(s) ? ";qXfer:libraries-svr4:read+" : "");
 }
 
 /* ---------------------------------------------------------------------- threads */
@@ -113,6 +114,9 @@ static bool make_document(struct session *s, const char *object, const char *ann
     *none = false;
     if (!strcmp(object, "threads")) {
         return make_threads(s, b);
+    }
+    if (!strcmp(object, "libraries-svr4") && libraries_needed(s)) {
+        return libraries_list(s, files_program(s), b);
     }
     if (!strcmp(object, "features") && !strcmp(annex, "target.xml")) {
         text = gdb_regs_xml(s->regs);

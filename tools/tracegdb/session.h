@@ -14,6 +14,7 @@
  *   words.c      what packets are made of
  *   query.c      packets that begin with q and Q
  *   files.c      files that gdb reads, for symbols
+ *   libraries.c  where programs and libraries are, by the mappings
  *   position.c   threads, registers, memory at the position
  *   resume.c     going on, to a breakpoint, a watchpoint, a signal, an end
  *   candidate.c  which of two places comes first
@@ -328,6 +329,17 @@ const uint8_t *files_auxv(struct session *s, size_t *n);
 /* Answers a vFile packet, from after "vFile:"; false: no memory. */
 bool files_request(struct session *s, const char *packet, size_t n);
 void files_close(struct session *s);
+
+/* ----------------------------------------------------------------- libraries.c */
+
+/* Whether gdb cannot find libraries by itself: no memory is known, but mappings are. */
+bool libraries_needed(const struct session *s);
+/* The document of qXfer:libraries-svr4, at the position, without the program (as files_program
+ * has it, or NULL); false: no memory. */
+bool libraries_list(struct session *s, const char *program, struct textbuf *b);
+/* The entries of the auxiliary vector that say where the program and its loader are; their
+ * bytes, at most `most', 0 if that is not known or gdb can read the vector. */
+size_t libraries_auxv(struct session *s, const char *program, uint8_t *out, size_t most);
 
 /* ------------------------------------------------------------------- monitor.c */
 

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Programs and libraries by the trace's mappings, where no memory is known (no `val'): gdb
+ * then cannot read the loader's list of libraries, nor where the program was loaded.  Both
+ * follow from the mappings and the headers of the files.  Where memory is known gdb reads it
+ * by itself, which also has what the loader has not finished yet.
+ */
+#include "session.h"
+
+#include <elf.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What the headers of a file say that is mapped. */
+struct image {
+    uint64_t bias, headers, entry, dynamic; /* addresses; 0: there is none */
+    uint64_t header_bytes, nr_headers;
+    const char *interpreter; /* NULL: none */
+};
+
+static uint64_t number(const struct session *s, const uint8_t *p, unsigned n)
+{
+    uint64_t value = 0;
+
+    for (unsigned i = 0; i < n; i++) {
+        value |= (uint64_t)p[i] << 8 * (s->info.big_endian ? n - 1 - i : i);
+    }
+    return value;
+}
+
+/* The bytes of a file at an address, NULL if these are not all there. */
+static const uint8_t *bytes_at(const struct symfile *f, uint64_t vaddr, size_t n)
+{
+    size_t room;
+    const uint8_t *p = symfile_bytes(f, vaddr, &room);
+
+    return p && room >= n ? p : NULL;
+}
+
+static bool read_headers(const struct session *s, const struct symfile *f, uint64_t first,
+                         struct image *out)
+{
+    const bool wide = s->info.addr_bits == 64;
+    const unsigned word = wide ? 8 : 4;
+    const uint8_t *e = bytes_at(f, first, sizeof(Elf64_Ehdr)), *table;
+
+    if (!e || memcmp(e, ELFMAG, SELFMAG) ||
+        e[EI_CLASS] != (wide ? ELFCLASS64 : ELFCLASS32)) {
+        return false;
+    }
+    out->entry = out->bias + number(s, e + 24, word);
+    out->headers = number(s, e + 24 + word, word);
+    out->header_bytes = number(s, e + 30 + 3 * word, 2);
+    out->nr_headers = number(s, e + 32 + 3 * word, 2);
+    if (out->header_bytes != (wide ? sizeof(Elf64_Phdr) : sizeof(Elf32_Phdr))) {
+        return false;
+    }
+    table = bytes_at(f, first + out->headers, out->header_bytes * out->nr_headers);
+    for (uint64_t i = 0; table && i < out->nr_headers; i++) {
+        const uint8_t *p = table + i * out->header_bytes;
+        const uint64_t type = number(s, p, 4), vaddr = number(s, p + 2 * word, word);
+        size_t room;
+
+        if (type == PT_DYNAMIC) {
+            out->dynamic = out->bias + vaddr;
+        } else if (type == PT_INTERP) {
+            const char *name = (const char *)symfile_bytes(f, vaddr, &room);
+
+            out->interpreter = name && memchr(name, 0, room) ? name : NULL;
+        }
+    }
+    out->headers += first + out->bias;
+    return table != NULL;
+}
+
+/* Whether a mapping is the begin of a program or library; *out: what it is. */
+static bool find_image(const struct session *s, const struct ctr_mapping *m,
+                       struct image *out)
+{
+    const struct module **v;
+    const struct symfile *file = NULL;
+    uint64_t first;
+    uint32_t n = 0;
+
+    if (m->offset || m->path[0] != '/' || !s->places) {
+        return false;
+    }
+    v = places_modules(s->places, &n);
+    for (uint32_t i = 0; v && i < n; i++) {
+        if (v[i]->file && !strcmp(v[i]->path, m->path)) {
+            file = v[i]->file;
+        }
+    }
+    free(v);
+    if (!file || !symfile_vaddr(file, 0, &first)) {
+        return false;
+    }
+    *out = (struct image){.bias = m->start - first};
+    return read_headers(s, file, first, out);
+}
+
+struct listing {
+    struct session *s;
+    struct textbuf *out;
+    const char *program;
+    struct image main;  /* of the program */
+    const char *loader; /* the last part of its interpreter's name */
+    uint64_t loader_at; /* 0: not mapped */
+    bool found, list;
+};
+
+static const char *last_part(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash ? slash + 1 : path;
+}
+
+static int on_mapping(void *arg, const struct ctr_mapping *m)
+{
+    struct listing *l = arg;
+    struct image image;
+
+    if (!find_image(l->s, m, &image)) {
+        return 0;
+    }
+    if (l->program && !strcmp(m->path, l->program)) {
+        l->main = l->found ? l->main : image;
+        l->found = true;
+        l->loader = image.interpreter ? last_part(image.interpreter) : NULL;
+        return 0;
+    }
+    if (l->loader && !strcmp(last_part(m->path), l->loader)) {
+        l->loader_at = m->start;
+    }
+    if (!l->list || !image.dynamic) {
+        return 0;
+    }
+    /* gdb wants the address of a loader's structure, which names the library. */
+    return !(textbuf_printf(l->out, "<library name=\"") &&
+             textbuf_markup(l->out, m->path, strlen(m->path)) &&
+             textbuf_printf(l->out,
+                            "\" lm=\"0x%" PRIx64 "\" l_addr=\"0x%" PRIx64
+                            "\" l_ld=\"0x%" PRIx64 "\" lmid=\"0x0\"/>\n",
+                            m->start, image.bias, image.dynamic));
+}
+
+/* Looks at all mappings at a time; the program's come before its loader's in the trace. */
+static bool look(struct session *s, struct listing *l, uint64_t time_ns)
+{
+    struct ctr_maps *maps;
+    int ret;
+
+    l->s = s;
+    if (ctr_maps_load_to(&maps, s->tr, time_ns + 1, 0, &s->diag)) {
+        return false;
+    }
+    ret = ctr_maps_each(maps, s->process, time_ns, on_mapping, l);
+    if (!ret && l->loader && !l->loader_at && !l->list) {
+        ret = ctr_maps_each(maps, s->process, time_ns, on_mapping, l);
+    }
+    ctr_maps_free(maps);
+    return !ret;
+}
+
+bool libraries_needed(const struct session *s)
+{
+    return !s->info.machine && s->info.events & CTR_HAS_MAP &&
+           !(s->info.events & CTR_HAS_VAL);
+}
+
+bool libraries_list(struct session *s, const char *program, struct textbuf *b)
+{
+    struct listing l = {.out = b, .program = program, .list = true};
+
+    if (!textbuf_printf(b, "<library-list-svr4 version=\"1.0\">\n")) {
+        return false;
+    }
+    look(s, &l, s->at.time_ns); /* of damaged mappings, those that can be read */
+    return textbuf_printf(b, "</library-list-svr4>\n");
+}
+
+size_t libraries_auxv(struct session *s, const char *program, uint8_t *out, size_t most)
+{
+    struct listing l = {.program = program};
+    const unsigned word = s->info.addr_bits / 8;
+    size_t n = 0;
+
+    if (!libraries_needed(s) || !look(s, &l, s->at.time_ns) || !l.found) {
+        return 0;
+    }
+    {
+        const uint64_t entries[][2] = {
+            {AT_PHDR, l.main.headers},     {AT_PHENT, l.main.header_bytes},
+            {AT_PHNUM, l.main.nr_headers}, {AT_BASE, l.loader_at},
+            {AT_ENTRY, l.main.entry},      {AT_NULL, 0},
+        };
+
+        for (size_t i = 0; i < 2 * sizeof(entries) / sizeof(entries[0]); i++) {
+            for (unsigned k = 0; k < word && n < most; k++) {
+                out[n++] = (uint8_t)(entries[i / 2][i % 2] >>
+                                     8 * (s->info.big_endian ? word - 1 - k : k));
+            }
+        }
+    }
+    return n;
+}
