@@ -327,6 +327,26 @@ def check_interrupts(gdb, trace, rng):
     return stops
 
 
+def check_marks(gdb, trace, rng):
+    assert gdb.monitor("mark") == "there are no marks\n"
+    marks = {}
+    while len(marks) < 5:
+        at = go_to(gdb, trace, rng.randrange(len(trace.execs)))
+        name = "place no. %d" % rng.randrange(8)
+        if at is not None:
+            tid, ordinal = marks[name] = place(gdb)
+            said = gdb.monitor("mark " + name)
+            assert said == "%s: --pid=%d --thread=%d --at=%d\n" % (name, trace.pid, tid, ordinal), said
+    assert sorted(gdb.monitor("mark").splitlines()) == sorted(
+        "%s: --pid=%d --thread=%d --at=%d" % (name, trace.pid, *where) for name, where in marks.items())
+    for name, where in marks.items():
+        gdb.monitor("goto " + name)
+        assert place(gdb) == where, (name, where)
+    for name in ("12", "end", "1.5s", "mark:x"):
+        assert "a moment" in gdb.monitor("mark " + name), name
+    assert "neither a mark" in gdb.monitor("goto place no. 9")
+
+
 def check_refusals(gdb, rng):
     for write in ("M0,1:00", "X0,0:", "G00", "P0=00000000"):
         assert gdb.request(write) == READ_ONLY, write
@@ -369,6 +389,7 @@ def main():
         assert check_interrupts(gdb, trace, rng) > 5
         assert check_conditions(gdb, trace, rng)
         hits[2] += check_states(gdb, trace, rng)
+        check_marks(gdb, trace, rng)
         check_refusals(gdb, rng)
         assert gdb.request("D") == b"OK"
         status = gdb.close()

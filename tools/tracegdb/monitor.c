@@ -30,28 +30,44 @@ static bool where(struct session *s, const char *arg, struct textbuf *b)
                           (double)(s->at.time_ns - s->info.start_ns) / 1e9);
 }
 
-/* Of an ordinal or a time the thread is the one chosen in gdb. */
-static bool go_to(struct session *s, const char *arg, struct textbuf *b)
+/* A name of the user's, or a moment: of an ordinal or a time the thread is the one chosen in
+ * gdb.  *wrong: why there is none. */
+static bool find_moment(struct session *s, const char *arg, struct moment *at,
+                        const char **wrong)
 {
     const struct locate_request request = {
         .prog = PROG, .path = s->path, .option = "goto", .trace = s->tr};
     struct ctr_filter filter = {.processes = &s->process, .nprocess = 1};
     struct moment_text text;
-    struct moment at;
 
+    if (marks_find(s, arg, at)) {
+        *wrong = "goto: that mark is in another process\n";
+        return ctr_trace_thread(s->tr, at->thread)->process == s->process;
+    }
     if (!moment_parse(arg, &text)) {
-        return put(b, "goto: not a moment: 1234, 1.5s, end, crash, mark:TEXT, "
-                      "syscall:NAME/N\n");
+        *wrong = "goto: neither a mark nor a moment: 1234, 1.5s, end, crash, mark:TEXT, "
+                 "syscall:NAME/N\n";
+        return false;
     }
     if (text.kind == MOMENT_CALL) {
-        return put(b, "goto: use a breakpoint for a function\n");
+        *wrong = "goto: use a breakpoint for a function\n";
+        return false;
     }
     if ((text.kind == MOMENT_ORDINAL || text.kind == MOMENT_TIME) && !text.number) {
         filter.threads = &s->chosen;
         filter.nthread = 1;
     }
-    if (moment_find(&text, &filter, &request, s->jobs, &at)) {
-        return put(b, "goto: there is no such moment in this process\n");
+    *wrong = "goto: there is no such moment in this process\n";
+    return !moment_find(&text, &filter, &request, s->jobs, at);
+}
+
+static bool go_to(struct session *s, const char *arg, struct textbuf *b)
+{
+    struct moment at;
+    const char *wrong;
+
+    if (!find_moment(s, arg, &at, &wrong)) {
+        return put(b, wrong);
     }
     if (at.ordinal == thread_end(ctr_trace_thread(s->tr, at.thread)) && at.ordinal) {
         at.ordinal--; /* the last instruction has not run yet */
@@ -63,6 +79,16 @@ static bool go_to(struct session *s, const char *arg, struct textbuf *b)
     return where(s, NULL, b) &&
            put(b, "gdb still shows what it read before: maintenance flush "
                   "register-cache\n");
+}
+
+static bool mark(struct session *s, const char *arg, struct textbuf *b)
+{
+    struct moment_text text;
+
+    return !*arg ? marks_list(s, b)
+           : moment_parse(arg, &text)
+               ? put(b, "mark: a moment of the trace has that name\n")
+               : marks_set(s, arg, b);
 }
 
 /* "ADDR" or "ADDR,LENGTH", hexadecimal with 0x, else decimal. */
@@ -135,8 +161,10 @@ static const struct command {
     bool (*run)(struct session *s, const char *arg, struct textbuf *b);
 } commands[] = {
     {"goto",
-     "goto MOMENT: 1234 (an ordinal), 1.5s, end, crash, mark:TEXT, syscall:NAME/N",
+     "goto MOMENT: 1234 (an ordinal), 1.5s, end, crash, mark:TEXT, syscall:NAME/N, or a "
+     "name of monitor mark",
      go_to},
+    {"mark", "mark NAME: names this place; mark: lists the names", mark},
     {"where", "where: thread, ordinal and time", where},
     {"last-write", "last-write ADDRESS[+LENGTH]: what wrote there last", last_write},
     {"last-read", "last-read ADDRESS[+LENGTH]", last_read},

@@ -27,6 +27,7 @@
  *   signals.c    signals of the process, as gdb numbers them
  *   siginfo.c    what came with one
  *   monitor.c    gdb's command `monitor'
+ *   marks.c      places that the user has named
  */
 #ifndef TRACEGDB_SESSION_H
 #define TRACEGDB_SESSION_H
@@ -174,6 +175,9 @@ struct session {
     uint32_t signals_of;       /* process */
     uint8_t pass[256 / 8];     /* gdb's numbers that do not stop it */
     struct syscalls *syscalls; /* calls that stop it; NULL: none */
+
+    struct mark *marks;
+    size_t nr_marks, cap_marks;
 
     /* The connection: */
     struct textbuf out;      /* the answer */
@@ -340,6 +344,15 @@ bool libraries_list(struct session *s, const char *program, struct textbuf *b);
 /* The entries of the auxiliary vector that say where the program and its loader are; their
  * bytes, at most `most', 0 if that is not known or gdb can read the vector. */
 size_t libraries_auxv(struct session *s, const char *program, uint8_t *out, size_t most);
+
+/* --------------------------------------------------------------------- marks.c */
+
+/* Names the position, or lists all names; text goes to b.  False: no memory. */
+bool marks_set(struct session *s, const char *name, struct textbuf *b);
+bool marks_list(const struct session *s, struct textbuf *b);
+/* The place of a name; false: there is none. */
+bool marks_find(const struct session *s, const char *name, struct moment *out);
+void marks_free(struct session *s);
 
 /* ------------------------------------------------------------------- monitor.c */
 

@@ -227,6 +227,7 @@ static int run(struct command_line *c, const char *path)
     gdb_regs_close(s.regs);
     textbuf_fini(&s.out);
     textbuf_fini(&s.document);
+    marks_free(&s);
     free(s.points);
     free(s.signals);
     places_free(places);
