@@ -22,7 +22,8 @@ tree      counts its own calls, for tests/cli/calls-witness.sh; no case of its o
 
 Further cases of the same program (`also'): memory (it ends with a dump of its own
 memory, see guest.h), execlog and gdb (registers), description (what gdb is given of them),
-coverage (each block once), stops (calls and signals stop it in a debugger),
+coverage (each block once), places (registers and memory at random places), walk (a script
+in gdb steps backward), stops (calls and signals stop it in a debugger),
 chosen-registers (the registers of a part).
 """
 import shutil
@@ -147,7 +148,7 @@ PROGRAMS = [
     # Direct calls of ppc64le enter after the address of the symbol.
     Program("moments", "moments", [t for t in ALL if t != "ppc64le"], also=["transcript"]),
     Program("contents", "contents", EVERY),
-    Program("debugged", "session", flags="-g -O0", also=("places",)),
+    Program("debugged", "session", flags="-g -O0", also=("places", "walk")),
     Program("calls", "exact", EVERY, also=("memory", "execlog", "gdb", "places")),
     Program("bare", "exact", BARE2, also=("calls", "description")),
     Program("bare-threads", "property", BARE2),

@@ -55,8 +55,9 @@ import strace
 import stops
 import stress
 import switches
-import transcripts
 import tasks
+import transcripts
+import walks
 
 sys.path.insert(0, common.GUESTS)
 import build  # noqa: E402
@@ -221,6 +222,7 @@ CHECKS = {
     "transcript": lambda j: transcripts.run(j.tools, j.target, j.name, j.guest, j.folder, j.path),
     "session": lambda j: sessions.run(j.tools, j.target, j.name, j.guest, j.folder, j.path, j.full),
     "places": lambda j: places.run(j.tools, j.target, j.name, j.guest, j.folder, j.path, j.full),
+    "walk": lambda j: walks.run(j.tools, j.target, j.name, j.guest, j.folder, j.path, j.full),
     "stops": lambda j: stops.run(j.tools, j.target, j.name, j.guest, j.folder),
     "calls": lambda j: strace.run(j.tools, j.target, j.name, j.guest, j.folder, j.program.expect),
     "maps": lambda j: maps.run(j.tools, j.target, j.name, j.guest, j.folder, j.path),
