@@ -9,8 +9,8 @@
  *     is here, or is memory that begins as zeros; of a recording of a part, only of a
  *     segment that the program cannot write.
  *
- * Only accesses to the same contents count: not those before memory was mapped anew, or after
- * it was unmapped; those at the address that it was moved from do.
+ * Only accesses to the same contents count: not those before memory was mapped, or after it
+ * was unmapped; those at the address that it was moved from do.
  *
  * Of a machine these are accesses at virtual addresses: what devices write, and what is
  * written at another address of the same page, does not count.  Of an address that is not

@@ -111,24 +111,21 @@ static void narrow(struct memory_origin *out, const struct ctr_mapping *c)
     out->end = out->end < c->end ? out->end : c->end;
 }
 
-/* The mapping of an address at a time; NULL, and a narrower range, if there is none.  *was:
- * there was one before. */
+/* The mapping of an address at a time; NULL, and a narrower range, if there is none.  *ever:
+ * there is one at another time. */
 static const struct ctr_mapping *find(const struct memory_origins *o, uint64_t addr,
                                       uint64_t time_ns, struct memory_origin *out,
-                                      bool *was)
+                                      bool *ever)
 {
-    *was = false;
+    *ever = false;
     for (uint32_t i = 0; i < o->n; i++) {
         const struct ctr_mapping *c = &o->v[i];
 
-        if (c->from_ns > time_ns) {
-            continue;
-        }
         if (addr >= c->start && addr < c->end) {
-            if (time_ns < c->to_ns) {
+            if (c->from_ns <= time_ns && time_ns < c->to_ns) {
                 return c;
             }
-            *was = true;
+            *ever = true;
             narrow(out, c);
         } else if (c->end <= addr) {
             out->start = out->start > c->end ? out->start : c->end;
@@ -213,7 +210,7 @@ bool memory_origin_at(struct memory_origins *o, uint32_t process, uint64_t addr,
                       uint64_t time_ns, struct memory_origin *out)
 {
     const struct ctr_mapping *now;
-    bool was;
+    bool ever;
 
     *out = (struct memory_origin){.end = UINT64_MAX, .until_ns = UINT64_MAX};
     if (!o->maps || !ctr_trace_process(o->tr, process)) {
@@ -228,15 +225,15 @@ bool memory_origin_at(struct memory_origins *o, uint32_t process, uint64_t addr,
     }
     time_ns = time_ns > o->first_ns ? time_ns : o->first_ns;
     if (o->last_ns != time_ns || addr < o->last.start || addr >= o->last.end) {
-        now = find(o, addr, time_ns, out, &was);
+        now = find(o, addr, time_ns, out, &ever);
         if (now) {
             out->start = 0;
             out->end = UINT64_MAX;
             trace_back(o, addr, now, out);
         } else {
             /* Another thread may have mapped it by then. */
-            out->kind = was && o->single && time_ns < o->damage_ns ? ORIGIN_UNMAPPED
-                                                                   : ORIGIN_UNKNOWN;
+            out->kind = ever && o->single && time_ns < o->damage_ns ? ORIGIN_UNMAPPED
+                                                                    : ORIGIN_UNKNOWN;
         }
         o->last = *out;
         o->last_ns = time_ns;

@@ -14,7 +14,7 @@
 
 enum memory_origin_kind {
     ORIGIN_UNKNOWN,
-    ORIGIN_UNMAPPED, /* nothing is mapped there any more */
+    ORIGIN_UNMAPPED, /* nothing is mapped there then, though it is at other times */
     ORIGIN_PROCESS,  /* the process began with it */
     ORIGIN_NEW,      /* zeros, or what the file has there */
     ORIGIN_MOVED,    /* another range held it before */

@@ -340,13 +340,31 @@ static int move(struct map_space *s, const struct map_event *e)
     return err;
 }
 
+/* The heap of a process that was forked: no initial mapping said which it is. */
+static int find_heap(struct map_space *s, const struct map_event *e)
+{
+    s->heap_start = e->start;
+    s->heap_end = e->old_start == e->start ? end_of(e->start, e->old_size) : e->start;
+    int err = carve(s, s->heap_start, s->heap_end, 1);
+    for (uint32_t i = 0; !err && i < s->ntaken; i++) {
+        struct map_piece *p = &s->taken[i];
+        p->file = *s->m->file[p->file].path ? p->file : e->file;
+        p->began = continued(s, p);
+        err = add(s, p, p->start, p->end);
+    }
+    return err;
+}
+
 static int heap(struct map_space *s, const struct map_event *e)
 {
     uint64_t end = end_of(e->start, e->size);
-    if (s->heap_start != e->start || s->heap_end < e->start) {
-        s->heap_start = s->heap_end = e->start;
-    }
     int err = 0;
+    if (s->heap_start != e->start || s->heap_end < e->start) {
+        err = find_heap(s, e);
+    }
+    if (err) {
+        return err;
+    }
     if (end > s->heap_end) {
         struct map_event more = *e;
         more.start = s->heap_end;
