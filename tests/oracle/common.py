@@ -166,9 +166,13 @@ class Run:
         self.status = status
 
 
-def no_core():
+def as_alone():
+    """In a child: no core files, and signals as a terminal gives them: a shell that starts the
+    tests in its background ignores these two, and programs inherit that."""
     import resource
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    for number in (signal.SIGINT, signal.SIGQUIT):
+        signal.signal(number, signal.SIG_DFL)
 
 
 def record(tools, trace, guest, environment=None, cwd=None, timeout=PATIENCE, options=(), stdin=None,
@@ -182,7 +186,7 @@ def record(tools, trace, guest, environment=None, cwd=None, timeout=PATIENCE, op
         try:
             done = subprocess.run(command, stdin=stdin or subprocess.DEVNULL, stdout=out,
                                   stderr=err, env=environment or {}, cwd=cwd, timeout=timeout,
-                                  preexec_fn=no_core)
+                                  preexec_fn=as_alone)
         except subprocess.TimeoutExpired:
             raise Failure("the recording did not end in %d s" % timeout)
         out.seek(0)
@@ -198,7 +202,7 @@ def plain(guest, environment=None, cwd=None, timeout=PATIENCE):
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         done = subprocess.run([SETARCH, "-R", *guest], stdin=subprocess.DEVNULL, stdout=out,
                               stderr=err, env=environment or {}, cwd=cwd, timeout=timeout,
-                              preexec_fn=no_core)
+                              preexec_fn=as_alone)
         out.seek(0)
         err.seek(0)
         return Run(out.read(), err.read().decode(errors="replace"), status_of(done.returncode))
@@ -266,7 +270,7 @@ def compare_exactly(tools, target, guest, trace, environment=None, cwd=None, tim
     read_end, write_end = os.pipe()
     with tempfile.TemporaryFile() as out:
         w = subprocess.Popen(witness, stdin=subprocess.DEVNULL, stdout=out, stderr=write_end,
-                             env=environment or {}, cwd=cwd, preexec_fn=no_core)
+                             env=environment or {}, cwd=cwd, preexec_fn=as_alone)
         os.close(write_end)
         clock = target in TARGETS and TARGETS[target].clock
         d = dump(tools, trace, *(("--events", "exec,mem") if clock else ()))

@@ -145,7 +145,7 @@ def run_execlog(tools, target, name, guest, folder):
     done = subprocess.run([common.SETARCH, "-R", qemu, "-one-insn-per-tb", "-d", "plugin",
                            "-D", log, "-plugin", tools.plugin("execlog") + ",reg=*", *rest],
                           stdin=subprocess.DEVNULL, capture_output=True, env=environment,
-                          cwd=folder, timeout=common.PATIENCE, preexec_fn=common.no_core)
+                          cwd=folder, timeout=common.PATIENCE, preexec_fn=common.as_alone)
     if (common.status_of(done.returncode), done.stdout) != (recorded.status, recorded.stdout):
         raise Failure("recorded it printed %r (%d), unrecorded %r (%d)"
                       % (recorded.stdout[-200:], recorded.status, done.stdout[-200:],

@@ -254,7 +254,7 @@ def run(tools, target, name, guest, folder, expect=None):
                              options=("--events", "sys,thr,time"))
     done = subprocess.run([common.SETARCH, "-R", guest[0], "-strace", *guest[1:]],
                           stdin=subprocess.DEVNULL, capture_output=True, env=environment,
-                          cwd=folder, timeout=common.PATIENCE, preexec_fn=common.no_core)
+                          cwd=folder, timeout=common.PATIENCE, preexec_fn=common.as_alone)
     status = common.status_of(done.returncode)
     if recorded.status != status or recorded.stdout != done.stdout or (
             expect is not None and status != expect):
