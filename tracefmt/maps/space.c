@@ -346,6 +346,9 @@ static int find_heap(struct map_space *s, const struct map_event *e)
     s->heap_start = e->start;
     s->heap_end = e->old_start == e->start ? end_of(e->start, e->old_size) : e->start;
     int err = carve(s, s->heap_start, s->heap_end, 1);
+    if (!s->ntaken) { /* nor is it mapped: all of it is new */
+        s->heap_end = e->start;
+    }
     for (uint32_t i = 0; !err && i < s->ntaken; i++) {
         struct map_piece *p = &s->taken[i];
         p->file = *s->m->file[p->file].path ? p->file : e->file;

@@ -67,8 +67,8 @@ typedef struct CannoliCPU {
     bool fault;
     bool walked; /* a walk over page tables has written, see phys.c */
     bool partial;
+    bool task_stale; /* so that its task is not what it was, see task.c */
     uint32_t moments; /* CANNOLI_MOMENT_*, see system/cannoli/power.c */
-    bool task_stale;  /* so that its task is not what it was, see task.c */
     /* Where indirect jumps went, see accel/tcg/cannoli/jump.c */
     struct CannoliJump *jumps;
     /* Where to go if guest memory vanishes while it is read */

@@ -72,11 +72,18 @@ bool cannoli_catches(int sig);
     } while (0)
 
 /*
- * At the begin of a signal's handler: whether a thread of QEMU's own got what was
- * sent to the process; it is sent again, for a thread of the guest.  (Such threads
- * do not block SIGSEGV, SIGFPE and SIGILL, and QEMU's handler died in them.)
+ * At the begin of a signal's handler: whether a thread of QEMU's own got what
+ * was sent to the process; it is sent again, for a thread of the guest.  (Such
+ * threads do not block SIGSEGV, SIGFPE and SIGILL, and QEMU's handler died in
+ * them.)
  */
 bool cannoli_strays(int sig, void *siginfo, void *ucontext);
+#define cannoli_stray(sig, siginfo, ucontext) \
+    do { \
+        if (cannoli_strays(sig, siginfo, ucontext)) { \
+            return; \
+        } \
+    } while (0)
 
 /* Some targets set up a frame and never unlock it. */
 #define cannoli_unlock_frame(frame, addr) unlock_user_struct(frame, addr, 1)
@@ -196,7 +203,7 @@ void cannoli_elf_seen(const unsigned char *ident, unsigned machine,
 #define CANNOLI_SYSCALL_NAMES(table, count)
 #define cannoli_catch_signal(tsig, hsig, act)
 #define cannoli_catch_default(sig, act, handler)
-#define cannoli_strays(sig, siginfo, ucontext) false
+#define cannoli_stray(sig, siginfo, ucontext)
 #define cannoli_unlock_frame(frame, addr)
 #define cannoli_futex(cpu, op, addr, addr2)
 #define cannoli_cloned(cpu, tid, child_tidptr, parent_tidptr)
