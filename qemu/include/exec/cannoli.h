@@ -67,7 +67,7 @@ typedef struct CannoliCPU {
     bool fault;
     bool walked; /* a walk over page tables has written, see phys.c */
     bool partial;
-    bool task_stale; /* so that its task is not what it was, see task.c */
+    bool task_stale;  /* so that its task is not what it was, see task.c */
     uint32_t moments; /* CANNOLI_MOMENT_*, see system/cannoli/power.c */
     /* Where indirect jumps went, see accel/tcg/cannoli/jump.c */
     struct CannoliJump *jumps;
