@@ -154,7 +154,7 @@ int lookup_find_origin(struct lookup *l)
                           &l->origin)) {
         return -CTR_E_NOMEM;
     }
-    if (l->origin.end - addr < l->end - l->begin) {
+    if (l->origin.end != UINT64_MAX && l->origin.end - addr < l->end - l->begin) {
         l->end = l->begin + (unsigned)(l->origin.end - addr);
     }
     return 0;

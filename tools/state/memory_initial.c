@@ -23,7 +23,7 @@ const uint8_t *memory_initial_constant(const struct memory_initial *m, uint32_t 
     const uint8_t *bytes = NULL;
     struct place place;
 
-    *n = (size_t)(origin->end - addr);
+    *n = origin->end == UINT64_MAX ? SIZE_MAX : (size_t)(origin->end - addr);
     if (!m->places || !c || origin->prot & PROT_WRITE || !c->path[0]) {
         return NULL;
     }

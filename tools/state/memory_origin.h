@@ -23,10 +23,11 @@ enum memory_origin_kind {
 /* Of the contents of some memory at a time. */
 struct memory_origin {
     enum memory_origin_kind kind;
-    uint64_t start, end; /* it holds for these addresses, end exclusive */
-    uint64_t begin_ns;   /* when they began, 0 with the process ... */
-    uint64_t until_ns;   /* ... and when they ended, UINT64_MAX: with it */
-    uint32_t prot;       /* all that was permitted since then */
+    uint64_t start,
+        end; /* it holds for these addresses, end exclusive, UINT64_MAX: to the last */
+    uint64_t begin_ns; /* when they began, 0 with the process ... */
+    uint64_t until_ns; /* ... and when they ended, UINT64_MAX: with it */
+    uint32_t prot;     /* all that was permitted since then */
     /* At the time; NULL: none is known.  Valid until the origin of another process's memory is
      * requested. */
     const struct ctr_mapping *mapping;
