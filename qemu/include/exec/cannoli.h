@@ -67,8 +67,8 @@ typedef struct CannoliCPU {
     bool fault;
     bool walked; /* a walk over page tables has written, see phys.c */
     bool partial;
-    bool task_stale;  /* so that its task is not what it was, see task.c */
-    uint32_t moments; /* CANNOLI_MOMENT_*, see system/cannoli/power.c */
+    bool task_stale; /* so that its task is not what it was, see task.c */
+    uint8_t moments; /* CANNOLI_MOMENT_*, see system/cannoli/power.c */
     /* Where indirect jumps went, see accel/tcg/cannoli/jump.c */
     struct CannoliJump *jumps;
     /* Where to go if guest memory vanishes while it is read */
@@ -317,7 +317,10 @@ void cannoli_vanished(struct CPUState *cpu, void *mask);
         qatomic_set(&(cpu)->neg.cannoli.limit, 0); \
     } while (0)
 
-/* What was done to a vCPU since power.c looked: two bits each, last lowest */
+/*
+ * The last four things that were done to a vCPU since power.c looked: two bits
+ * each, last lowest.  (More bits would move what translated code uses.)
+ */
 #define CANNOLI_MOMENT_RESET  1u
 #define CANNOLI_MOMENT_SAVED  2u
 #define CANNOLI_MOMENT_LOADED 3u
