@@ -190,21 +190,26 @@ static int search_back(const struct lookup *l, unsigned depth);
 /* Searches backward for bytes of one origin, and goes on where they came from. */
 static int search_contents(struct lookup *l, unsigned depth)
 {
-    const bool by_stores = l->pass == PASS_STORES && l->origin.own;
     int ret = 0;
 
-    l->own = l->own && l->origin.own;
-    if (l->pass != PASS_INITIAL) {
-        ret = by_stores ? search_stores(l) : search_line(l);
+    if (l->pass == PASS_STORES) {
+        if (!l->origin.own) {
+            return 0;
+        }
+        ret = search_stores(l);
+    } else if (l->pass == PASS_ALL) {
+        /* Of its own, what is still open was never stored. */
+        l->access = CTR_KIND_LOAD | (l->origin.own ? 0 : CTR_KIND_STORE);
+        ret = search_line(l);
     }
-    if (ret || (!lookup_any_open(l) && l->pass != PASS_INITIAL)) {
+    if (ret || (l->pass != PASS_INITIAL && !lookup_any_open(l))) {
         return ret;
     }
     ret = depth < MAX_DEPTH ? go_back(l) : 0;
     if (ret == 1) {
         return search_back(l, depth + 1);
     }
-    if (!ret && (l->pass == PASS_INITIAL || (l->pass == PASS_STORES && l->own))) {
+    if (!ret && l->pass != PASS_ALL) {
         read_initial(l);
     }
     return ret;

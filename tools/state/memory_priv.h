@@ -62,8 +62,9 @@ struct position {
 };
 
 /*
- * Memory that only its process changes is searched for stores first.  What nothing was stored
- * to is as it was initially, whatever was loaded; else a load shows it.
+ * First, memory that only its process changes (memory_origin.own) is searched for stores: what
+ * nothing was stored to is as it was initially, whatever was loaded.  Then a load, or of other
+ * memory a store, shows what is still open; and last of other memory what it was initially.
  */
 enum lookup_pass { PASS_STORES, PASS_ALL, PASS_INITIAL };
 
@@ -77,7 +78,6 @@ struct lookup {
     uint64_t base; /* the address of the line's first byte at the position */
     struct memory_origin origin; /* of all of the bytes there */
     enum lookup_pass pass;
-    bool own; /* their memory is origin.own, and was wherever it was searched before */
     uint64_t floor;  /* ordinal of that thread: no further back */
     unsigned flags;  /* CTR_SEARCH_BACK or 0 */
     uint32_t access; /* CTR_KIND_LOAD, _STORE: what is searched */
