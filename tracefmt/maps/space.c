@@ -280,27 +280,42 @@ static int map(struct map_space *s, const struct map_event *e)
     return add(s, &p, e->start, end);
 }
 
-static int protect(struct map_space *s, const struct map_event *e)
+/* Replaces the pieces of a range by what `edit' makes of them. */
+static int change(struct map_space *s, const struct map_event *e, uint64_t start,
+                  uint64_t end,
+                  void (*edit)(const struct map_space *s, const struct map_event *e,
+                               struct map_piece *p))
 {
-    int err = carve(s, e->start, end_of(e->start, e->size), 1);
+    int err = carve(s, start, end, 1);
     for (uint32_t i = 0; !err && i < s->ntaken; i++) {
         struct map_piece *p = &s->taken[i];
-        p->prot = e->prot;
         p->began = continued(s, p);
+        edit(s, e, p);
         err = add(s, p, p->start, p->end);
     }
     return err;
 }
 
-static int discard(struct map_space *s, const struct map_event *e)
+static void protect(const struct map_space *s, const struct map_event *e,
+                    struct map_piece *p)
 {
-    int err = carve(s, e->start, end_of(e->start, e->size), 1);
-    for (uint32_t i = 0; !err && i < s->ntaken; i++) {
-        struct map_piece *p = &s->taken[i];
-        p->began = p->shared ? continued(s, p) : CTR_MAPPING_NEW;
-        err = add(s, p, p->start, p->end);
-    }
-    return err;
+    (void)s;
+    p->prot = e->prot;
+}
+
+static void discard(const struct map_space *s, const struct map_event *e,
+                    struct map_piece *p)
+{
+    (void)s;
+    (void)e;
+    p->began = p->shared ? p->began : CTR_MAPPING_NEW;
+}
+
+/* What has no name is of the heap. */
+static void name_heap(const struct map_space *s, const struct map_event *e,
+                      struct map_piece *p)
+{
+    p->file = *s->m->file[p->file].path ? p->file : e->file;
 }
 
 /* The old pieces at the new place; the last one grows to its end. */
@@ -345,15 +360,9 @@ static int find_heap(struct map_space *s, const struct map_event *e)
 {
     s->heap_start = e->start;
     s->heap_end = e->old_start == e->start ? end_of(e->start, e->old_size) : e->start;
-    int err = carve(s, s->heap_start, s->heap_end, 1);
+    int err = change(s, e, s->heap_start, s->heap_end, name_heap);
     if (!s->ntaken) { /* nor is it mapped: all of it is new */
         s->heap_end = e->start;
-    }
-    for (uint32_t i = 0; !err && i < s->ntaken; i++) {
-        struct map_piece *p = &s->taken[i];
-        p->file = *s->m->file[p->file].path ? p->file : e->file;
-        p->began = continued(s, p);
-        err = add(s, p, p->start, p->end);
     }
     return err;
 }
@@ -413,9 +422,9 @@ int map_space_event(struct map_space *s, const struct map_event *e)
     case CTR_MAP_SHMDT:
         return carve(s, e->start, end_of(e->start, e->size), 0);
     case CTR_MAP_MPROTECT:
-        return protect(s, e);
+        return change(s, e, e->start, end_of(e->start, e->size), protect);
     case CTR_MAP_DISCARD:
-        return discard(s, e);
+        return change(s, e, e->start, end_of(e->start, e->size), discard);
     case CTR_MAP_MREMAP:
         return move(s, e);
     case CTR_MAP_BRK:
