@@ -325,11 +325,13 @@ void cannoli_vanished(struct CPUState *cpu, void *mask);
 #define CANNOLI_MOMENT_SAVED  2u
 #define CANNOLI_MOMENT_LOADED 3u
 
+#define cannoli_moment(cpu, what) \
+    ((cpu)->neg.cannoli.moments = (cpu)->neg.cannoli.moments << 2 | (what))
+
 /* The vCPU was reset. */
 #define cannoli_was_reset(cpu) \
     ((cpu)->neg.cannoli.task_stale = true, \
-     (cpu)->neg.cannoli.moments = \
-         (cpu)->neg.cannoli.moments << 2 | CANNOLI_MOMENT_RESET)
+     cannoli_moment(cpu, CANNOLI_MOMENT_RESET))
 
 /*
  * Accesses made by helpers, after the fact.  What was loaded or stored can be

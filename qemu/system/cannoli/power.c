@@ -1,6 +1,5 @@
 /*
- * Execution tracing into shared memory: vCPUs that wait or are replaced, and
- * the clock then
+ * Execution tracing into shared memory: vCPUs that wait, the clock, snapshots
  *
  * Copyright (c) 2026 the cannoli-record authors
  * SPDX-License-Identifier: GPL-2.0-or-later
@@ -55,7 +54,7 @@ static void put_moments(CPUState *cpu)
     uint32_t moments = c->moments, last = 0;
 
     c->moments = 0;
-    for (int at = 30; at >= 0; at -= 2) {
+    for (int at = 6; at >= 0; at -= 2) {
         uint32_t moment = extract32(moments, at, 2);
 
         if (moment && moment != last) {
@@ -77,7 +76,7 @@ void cannoli_loaded(void)
         while ((c->moments & 3) == CANNOLI_MOMENT_RESET) {
             c->moments >>= 2;
         }
-        c->moments = c->moments << 2 | CANNOLI_MOMENT_LOADED;
+        cannoli_moment(cpu, CANNOLI_MOMENT_LOADED);
         c->task_stale = true;
     }
 }
@@ -87,9 +86,7 @@ void cannoli_saved(void)
     CPUState *cpu;
 
     CPU_FOREACH (cpu) {
-        CannoliCPU *c = cannoli_cpu(cpu);
-
-        c->moments = c->moments << 2 | CANNOLI_MOMENT_SAVED;
+        cannoli_moment(cpu, CANNOLI_MOMENT_SAVED);
     }
 }
 
