@@ -90,6 +90,13 @@ uint64_t guest_load(const struct guest *g, const uint8_t *p, unsigned bytes)
     return v;
 }
 
+void guest_store(const struct guest *g, uint8_t *p, uint64_t v, unsigned bytes)
+{
+    for (unsigned i = 0; i < bytes; i++) {
+        p[g->big_endian ? bytes - 1 - i : i] = (uint8_t)(v >> 8 * i);
+    }
+}
+
 bool guest_call_forks(struct ctr_str name)
 {
     static const char *const names[] = {"fork", "vfork", "clone", "clone3"};

@@ -96,6 +96,7 @@ const char *guest_privilege_name(const struct guest *g, unsigned privilege);
 
 /* An integer of the guest, 1 to 8 bytes. */
 uint64_t guest_load(const struct guest *g, const uint8_t *p, unsigned bytes);
+void guest_store(const struct guest *g, uint8_t *p, uint64_t v, unsigned bytes);
 
 /* An address or word of the guest as it was in its register. */
 static inline uint64_t guest_word(const struct guest *g, uint64_t v)

@@ -217,10 +217,8 @@ static bool push(struct machine *m, uint64_t value)
 static bool push_memory(struct machine *m, uint64_t addr, unsigned n)
 {
     uint8_t bytes[8], known[8];
-    struct guest g;
 
-    guest_init(&g, &m->s->info);
-    if (position_memory(m->s, guest_word(&g, addr), bytes, known, n)) {
+    if (position_memory(m->s, guest_word(&m->s->guest, addr), bytes, known, n)) {
         return false;
     }
     for (unsigned i = 0; i < n; i++) {
@@ -228,14 +226,13 @@ static bool push_memory(struct machine *m, uint64_t addr, unsigned n)
             return false;
         }
     }
-    return push(m, guest_load(&g, bytes, n));
+    return push(m, guest_load(&m->s->guest, bytes, n));
 }
 
 static bool push_register(struct machine *m, unsigned number)
 {
     const uint8_t *values;
     uint8_t bytes[GDB_REG_MAX];
-    struct guest g;
     uint64_t pc;
 
     if (number >= gdb_regs_count(m->s->regs) ||
@@ -244,8 +241,7 @@ static bool push_register(struct machine *m, unsigned number)
         gdb_regs_size(m->s->regs, number) > 8) {
         return false;
     }
-    guest_init(&g, &m->s->info);
-    return push(m, guest_load(&g, bytes, gdb_regs_size(m->s->regs, number)));
+    return push(m, guest_load(&m->s->guest, bytes, gdb_regs_size(m->s->regs, number)));
 }
 
 static bool pop(struct machine *m, uint64_t *value)

@@ -66,17 +66,6 @@ struct stack {
     uint8_t bytes[8];
 };
 
-/* A word in the target's order, of at most 8 bytes. */
-static uint64_t word_of(const struct session *s, const uint8_t *bytes, unsigned word)
-{
-    uint64_t value = 0;
-
-    for (unsigned i = 0; i < word; i++) {
-        value |= (uint64_t)bytes[i] << 8 * (s->info.big_endian ? word - 1 - i : i);
-    }
-    return value;
-}
-
 /* The next word of the stack; false: it is not known. */
 static bool next_word(struct stack *st, uint64_t *value)
 {
@@ -86,7 +75,7 @@ static bool next_word(struct stack *st, uint64_t *value)
     for (unsigned i = 0; ok && i < st->word; i++) {
         ok = known[i];
     }
-    *value = word_of(st->s, st->bytes, st->word);
+    *value = guest_load(&st->s->guest, st->bytes, st->word);
     st->at += st->word;
     return ok;
 }
@@ -159,7 +148,7 @@ static void find_vector(struct session *s, struct file_server *f)
     /* Memory there; nothing else of the session moves. */
     s->at = at;
     s->memory_there = false;
-    read_vector(s, word_of(s, bytes, gdb_regs_size(s->regs, (unsigned)sp)), f);
+    read_vector(s, guest_load(&s->guest, bytes, gdb_regs_size(s->regs, (unsigned)sp)), f);
     s->at = here;
     s->memory_there = false;
 }
@@ -173,8 +162,8 @@ static uint64_t vector_value(const struct session *s, const struct file_server *
     const unsigned word = s->info.addr_bits / 8;
 
     for (size_t n = 0; n + 2 * word <= f->auxv_bytes; n += 2 * word) {
-        if (word_of(s, f->auxv + n, word) == type) {
-            return word_of(s, f->auxv + n + word, word);
+        if (guest_load(&s->guest, f->auxv + n, word) == type) {
+            return guest_load(&s->guest, f->auxv + n + word, word);
         }
     }
     return 0;

@@ -19,16 +19,6 @@ struct image {
     const char *interpreter; /* NULL: none */
 };
 
-static uint64_t number(const struct session *s, const uint8_t *p, unsigned n)
-{
-    uint64_t value = 0;
-
-    for (unsigned i = 0; i < n; i++) {
-        value |= (uint64_t)p[i] << 8 * (s->info.big_endian ? n - 1 - i : i);
-    }
-    return value;
-}
-
 /* The bytes of a file at an address, NULL if these are not all there. */
 static const uint8_t *bytes_at(const struct symfile *f, uint64_t vaddr, size_t n)
 {
@@ -41,25 +31,27 @@ static const uint8_t *bytes_at(const struct symfile *f, uint64_t vaddr, size_t n
 static bool read_headers(const struct session *s, const struct symfile *f, uint64_t first,
                          struct image *out)
 {
-    const bool wide = s->info.addr_bits == 64;
-    const unsigned word = wide ? 8 : 4;
+    const struct guest *g = &s->guest;
+    const unsigned word = g->word;
+    const bool wide = word == 8;
     const uint8_t *e = bytes_at(f, first, sizeof(Elf64_Ehdr)), *table;
 
     if (!e || memcmp(e, ELFMAG, SELFMAG) ||
         e[EI_CLASS] != (wide ? ELFCLASS64 : ELFCLASS32)) {
         return false;
     }
-    out->entry = out->bias + number(s, e + 24, word);
-    out->headers = number(s, e + 24 + word, word);
-    out->header_bytes = number(s, e + 30 + 3 * word, 2);
-    out->nr_headers = number(s, e + 32 + 3 * word, 2);
+    out->entry = out->bias + guest_load(g, e + 24, word);
+    out->headers = guest_load(g, e + 24 + word, word);
+    out->header_bytes = guest_load(g, e + 30 + 3 * word, 2);
+    out->nr_headers = guest_load(g, e + 32 + 3 * word, 2);
     if (out->header_bytes != (wide ? sizeof(Elf64_Phdr) : sizeof(Elf32_Phdr))) {
         return false;
     }
     table = bytes_at(f, first + out->headers, out->header_bytes * out->nr_headers);
     for (uint64_t i = 0; table && i < out->nr_headers; i++) {
         const uint8_t *p = table + i * out->header_bytes;
-        const uint64_t type = number(s, p, 4), vaddr = number(s, p + 2 * word, word);
+        const uint64_t type = guest_load(g, p, 4),
+                       vaddr = guest_load(g, p + 2 * word, word);
         size_t room;
 
         if (type == PT_DYNAMIC) {
@@ -184,25 +176,21 @@ bool libraries_list(struct session *s, const char *program, struct textbuf *b)
 size_t libraries_auxv(struct session *s, const char *program, uint8_t *out, size_t most)
 {
     struct listing l = {.program = program};
-    const unsigned word = s->info.addr_bits / 8;
+    const unsigned word = s->guest.word;
     size_t n = 0;
 
     if (!libraries_needed(s) || !look(s, &l, s->at.time_ns) || !l.found) {
         return 0;
     }
-    {
-        const uint64_t entries[][2] = {
-            {AT_PHDR, l.main.headers},     {AT_PHENT, l.main.header_bytes},
-            {AT_PHNUM, l.main.nr_headers}, {AT_BASE, l.loader_at},
-            {AT_ENTRY, l.main.entry},      {AT_NULL, 0},
-        };
-
-        for (size_t i = 0; i < 2 * sizeof(entries) / sizeof(entries[0]); i++) {
-            for (unsigned k = 0; k < word && n < most; k++) {
-                out[n++] = (uint8_t)(entries[i / 2][i % 2] >>
-                                     8 * (s->info.big_endian ? word - 1 - k : k));
-            }
-        }
+    const uint64_t entries[] = {
+        AT_PHDR,  l.main.headers,    AT_PHENT, l.main.header_bytes,
+        AT_PHNUM, l.main.nr_headers, AT_BASE,  l.loader_at,
+        AT_ENTRY, l.main.entry,      AT_NULL,  0,
+    };
+    for (size_t i = 0; i < sizeof(entries) / sizeof(entries[0]) && n + word <= most;
+         i++) {
+        guest_store(&s->guest, out + n, entries[i], word);
+        n += word;
     }
     return n;
 }

@@ -39,6 +39,7 @@
 #include "common/textbuf.h"
 #include "ctr.h"
 #include "gdb/gdb_regs.h"
+#include "guest/guest.h"
 #include "packet.h"
 #include "query/moment.h"
 #include "state/memory.h"
@@ -137,6 +138,7 @@ struct session {
     struct ctr_trace *tr;
     const char *path;
     struct ctr_info info;
+    struct guest guest;
     const struct places *places; /* NULL: no mappings */
     unsigned jobs;
     uint32_t chunks; /* of a search for what memory held; 0: any number */

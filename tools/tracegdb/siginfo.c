@@ -15,18 +15,11 @@
 #define GDB_SIGCHLD 20
 #define CODE_KERNEL 0x80 /* SI_KERNEL; what is above 0 else is of the signal */
 
-static void put_int(const struct guest *g, uint8_t *out, uint64_t value, unsigned n)
-{
-    for (unsigned i = 0; i < n; i++) {
-        out[i] = (uint8_t)(value >> 8 * (g->big_endian ? n - 1 - i : i));
-    }
-}
-
 bool siginfo_get(const struct session *s, uint8_t out[SIGINFO_BYTES])
 {
     const struct signal_stop *stop =
         s->last.why == STOP_SIGNAL ? &s->signals[s->last.nr] : NULL;
-    struct guest g;
+    const struct guest *g = &s->guest;
     uint8_t *fields;
     unsigned word;
 
@@ -34,23 +27,22 @@ bool siginfo_get(const struct session *s, uint8_t out[SIGINFO_BYTES])
                   stop->info.code != CODE_KERNEL)) {
         return false;
     }
-    guest_init(&g, &s->info);
     memset(out, 0, SIGINFO_BYTES);
-    put_int(&g, out, stop->info.signo, 4);
+    guest_store(g, out, stop->info.signo, 4);
     /* si_errno, which is 0, is before si_code, except there. */
-    put_int(&g, out + (g.abi && g.abi->numbers == GUEST_MIPS ? 4 : 8),
-            (uint32_t)stop->info.code, 4);
+    guest_store(g, out + (g->abi && g->abi->numbers == GUEST_MIPS ? 4 : 8),
+                (uint32_t)stop->info.code, 4);
     /* Of hppa, addresses have 64 bits, but programs 32. */
-    word = g.abi && g.abi->numbers == GUEST_HPPA ? 4 : g.word;
+    word = g->abi && g->abi->numbers == GUEST_HPPA ? 4 : g->word;
     fields = out + (word == 8 ? 16 : 12);
     if (stop->info.flags & CTR_SIGNAL_SYNC && (stop->info.code > 0 || stop->info.addr)) {
-        put_int(&g, fields, stop->info.addr, word);
+        guest_store(g, fields, stop->info.addr, word);
         return true;
     }
-    put_int(&g, fields, (uint32_t)stop->info.pid, 4);
-    put_int(&g, fields + 4, stop->info.uid, 4);
+    guest_store(g, fields, (uint32_t)stop->info.pid, 4);
+    guest_store(g, fields + 4, stop->info.uid, 4);
     /* A status is an int. */
-    put_int(&g, fields + 8, stop->info.value,
-            stop->number == GDB_SIGCHLD && stop->info.code > 0 ? 4 : word);
+    guest_store(g, fields + 8, stop->info.value,
+                stop->number == GDB_SIGCHLD && stop->info.code > 0 ? 4 : word);
     return true;
 }

@@ -28,11 +28,8 @@ static const char *const names[] = {
 uint8_t signals_gdb(const struct session *s, uint32_t number)
 {
     char buf[GUEST_SIGNAL_MAX];
-    struct guest guest;
-    const char *name;
+    const char *name = guest_signal_name(&s->guest, number, buf);
 
-    guest_init(&guest, &s->info);
-    name = guest_signal_name(&guest, number, buf);
     for (uint8_t i = 0; i < NR_NAMES; i++) {
         if (names[i] && !strcmp(names[i], name)) {
             return i;

@@ -207,6 +207,7 @@ static int run(struct command_line *c, const char *path)
     status = status ? status : tool_trace_open(PROG, path, 0, &s.tr);
     if (!status) {
         ctr_trace_info(s.tr, &s.info);
+        guest_init(&s.guest, &s.info);
         status = check_trace(&s, c->quiet);
     }
     status = status ? status : modset_open(&modset, &files);
