@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Where the programs are, how they are run, and how two recordings are compared."""
 import functools
+import json
 import os
 import shutil
 import signal
@@ -321,6 +322,22 @@ def remove(path):
 
 
 keep_files = False  # run.py --keep
+
+
+def memory_known(tools, trace, places, *options):
+    """The bytes that tracedump --state --memory knows: {address: byte}.
+
+    places: [(address, bytes)]; options: the moment and its thread."""
+    places = ",".join("0x%x+%d" % place for place in places)
+    done = subprocess.run([tools.program("tracedump"), "-q", "--json", *options, "--memory", places,
+                           trace], capture_output=True, text=True)
+    if done.returncode:
+        raise Failure("tracedump: " + done.stderr.strip())
+    known = {}
+    for o in map(json.loads, done.stdout.splitlines()):
+        if o["kind"] == "memory" and o["bytes"]:
+            known.update(enumerate(bytes.fromhex(o["bytes"]), int(o["address"], 16)))
+    return known
 
 
 def drop_file(path):

@@ -9,7 +9,6 @@ import json
 import os
 import random
 import struct
-import subprocess
 
 import common
 from common import Failure, TARGETS
@@ -50,21 +49,6 @@ def calls(tools, trace, order):
     return found
 
 
-def shown(tools, trace, tid, ordinal, addr):
-    """{offset: byte} that are known."""
-    done = subprocess.run([tools.program("tracedump"), "-q", "--json", "--thread=%d" % tid,
-                           "--state=%d" % ordinal, "--memory=0x%x+%d" % (addr, UNIT), trace],
-                          capture_output=True, text=True)
-    if done.returncode:
-        raise Failure("tracedump: " + done.stderr.strip())
-    known = {}
-    for o in map(json.loads, done.stdout.splitlines()):
-        if o["kind"] == "memory" and o["bytes"]:
-            data = bytes.fromhex(o["bytes"])
-            known.update(zip(range(int(o["address"], 16) - addr, UNIT), data))
-    return known
-
-
 def run(tools, target, name, guest, folder, full):
     order = ">" if TARGETS[target].big_endian else "<"
     trace = os.path.join(tools.work, "contents-%s-%s.ctr" % (target, name))
@@ -81,8 +65,9 @@ def run(tools, target, name, guest, folder, full):
     for number in numbers:
         tid, ordinal, addr = found[number]
         want = seen[number][1]
-        has = shown(tools, trace, tid, ordinal, addr)
-        wrong = [(hex(addr + i), b, want[i]) for i, b in has.items() if b != want[i]]
+        has = common.memory_known(tools, trace, [(addr, UNIT)], "--thread=%d" % tid,
+                                  "--state=%d" % ordinal)
+        wrong = [(hex(at), b, want[at - addr]) for at, b in has.items() if b != want[at - addr]]
         if wrong:
             raise Failure("number %d, --thread=%d --state=%d: at %s is 0x%02x instead of 0x%02x; "
                           "%d bytes are wrong" % (number, tid, ordinal, *wrong[0], len(wrong)))

@@ -5,7 +5,6 @@ moments    a program stops in QEMU's gdbstub at some calls of a function, and it
            mapped pages and stack are read there.  tracedump --state --memory must have the
            same bytes, or not know them; so must the key frames, of which there are some
 """
-import json
 import os
 import re
 import subprocess
@@ -58,21 +57,6 @@ def live(target, guest, environment, folder, path):
     return seen
 
 
-def recorded(tools, trace, call, parts):
-    """The bytes that are known at that call: {address: byte}."""
-    places = ",".join("0x%x+%d" % (at, len(data)) for at, data in parts.items())
-    done = subprocess.run([tools.program("tracedump"), "--json", "--state", "call:moment/%d" % call,
-                           "--memory", places, trace], capture_output=True, text=True)
-    if done.returncode:
-        raise Failure("tracedump: " + done.stderr.strip())
-    known = {}
-    for o in map(json.loads, done.stdout.splitlines()):
-        if o["kind"] == "memory" and o["bytes"]:
-            data = bytes.fromhex(o["bytes"])
-            known.update(zip(range(int(o["address"], 16), int(o["address"], 16) + len(data)), data))
-    return known
-
-
 def keyframes(tools, trace):
     """Each has the bytes that the accesses before it left there."""
     done = subprocess.run([tools.memory, trace], capture_output=True, text=True)
@@ -97,7 +81,8 @@ def run(tools, target, name, guest, folder, path):
         parts = seen[call - 1]
         if call > 1 and parts == seen[call - 2]:
             raise Failure("nothing changes before call %d" % call)
-        has = recorded(tools, trace, call, parts)
+        has = common.memory_known(tools, trace, [(at, len(data)) for at, data in parts.items()],
+                                  "--state", "call:moment/%d" % call)
         for at, data in parts.items():
             wrong = [(hex(at + i), b, has[at + i]) for i, b in enumerate(data)
                      if has.get(at + i, b) != b]

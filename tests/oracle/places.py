@@ -4,7 +4,7 @@
 places  the program stops in QEMU's gdbstub at random instructions of a run, in increasing
         order: a breakpoint there, passed as often as the trace says.  There, tracegdb has the
         same registers, and the same 64 KiB of memory: data, heap, stack, code; or does not
-        know them.  What is known of memory that is not mapped yet is counted apart
+        know them
 """
 import bisect
 import collections

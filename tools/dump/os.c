@@ -207,7 +207,6 @@ bool os_print_call(struct os_printer *p, const struct open_call *open,
     return ok && textbuf_printf(&p->out, "\n");
 }
 
-/* Memory that the system used outside of a call: signal frames, end of a thread. */
 /* The start of an event about memory; in JSON all of it. */
 static bool put_memory_start(struct os_printer *p, const char *kind,
                              const struct ctr_os_event *e, const struct syscall_mem *m)
@@ -217,6 +216,7 @@ static bool put_memory_start(struct os_printer *p, const char *kind,
                               textbuf_printf(&p->out, "}\n")));
 }
 
+/* Memory that the system used outside of a call: signal frames, end of a thread. */
 static bool print_memory(struct os_printer *p, const struct ctr_os_event *e,
                          const struct ctr_usermem *u)
 {
