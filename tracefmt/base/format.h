@@ -73,6 +73,7 @@ enum {
     SECT_ROOT = 7,
     SECT_END = 8,
     SECT_REGS = 9,
+    SECT_EMBED = 10,
 };
 
 #define MAX_THREADS (1u << 24) /* and processes */
@@ -266,6 +267,8 @@ enum {
 #define ROOT_REGS 56u     /* u64 offset of REGS, 0: there is none */
 #define ROOT_RAW 64u      /* u64 bytes of all columns decompressed */
 #define ROOT_BODY 72u
+#define ROOT_EMBED 72u /* u64 offset of the last EMBED; only if there is one */
+#define ROOT_EMBED_BODY 80u
 #define RPART_OFF 0u          /* u64 offset of the PART */
 #define RPART_FIRST 8u        /* u64 number of its first chunk */
 #define RPART_CHUNKS 16u      /* u32 */
@@ -281,6 +284,20 @@ enum {
 #define ROOT_PART_ROW 80u
 #define ROOT_DICT_ROW 16u /* u64 offset, u32 first id, u32 count */
 #define ROOT_MAX_RAW (256u << 20)
+
+/* EMBED: body; frame 0: path, frame 1: bytes of the file */
+#define EMBED_NUMBER 0u /* u32 of the contents */
+#define EMBED_FLAGS 4u  /* u32 */
+#define EMBED_F_CHANGED 0x1u
+#define EMBED_DEV 8u     /* u64 */
+#define EMBED_INODE 16u  /* u64 */
+#define EMBED_SIZE 24u   /* u64 of the file */
+#define EMBED_OFFSET 32u /* u64 of the bytes in the file */
+#define EMBED_BEFORE 40u /* u64 offset of the EMBED before, 0: this is the first */
+#define EMBED_BODY 48u
+#define EMBED_MAX_PATH 4096u
+#define EMBED_MAX_FILES (1u << 16)
+#define EMBED_MAX_BYTES (4u << 20)
 
 /* END: body */
 #define END_ROOT 0u       /* u64 offset of ROOT */

@@ -70,6 +70,7 @@ static const struct {
     [SECT_ROOT] = {ROOT_BODY, 1, 0, ROOT_MAX_RAW, "root"},
     [SECT_END] = {END_BODY, 0, 0, 0, "end"},
     [SECT_REGS] = {REGS_BODY, 1, 0, REGS_MAX_RAW, "regs"},
+    [SECT_EMBED] = {EMBED_BODY, 2, 0, EMBED_MAX_PATH + EMBED_MAX_BYTES, "embed"},
 };
 
 static int is_known(unsigned type)

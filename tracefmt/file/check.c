@@ -106,5 +106,5 @@ int ctr_trace_check(struct ctr_trace *tr,
         err = report(trace_check_part(tr, chunktab_group(tr->chunks, i), &why), &why, fn,
                      arg, diag);
     }
-    return err;
+    return err ? err : report(trace_check_files(tr, &why), &why, fn, arg, diag);
 }

@@ -44,6 +44,9 @@ static int scan_section(struct ctr_trace *tr, const struct section *sec, int *en
         return scan_chunk(tr, sec, diag);
     case SECT_REGS:
         return trace_set_regs(tr, sec, diag);
+    case SECT_EMBED:
+        tr->embed_off = sec->off;
+        return 0;
     case SECT_ROOT:
         return trace_set_root(tr, sec, 0, diag);
     case SECT_END:

@@ -51,6 +51,8 @@ struct ctr_trace {
     const struct regview *view;
     uint64_t regs_off; /* its place according to ROOT, or 0 */
 
+    uint64_t embed_off; /* of the last EMBED, 0: there is none; files only */
+
     /* Tables; callbacks use them while the replay adds to them. */
     struct idtab procs;
     struct idtab threads;
@@ -157,6 +159,9 @@ int trace_open_index(struct ctr_trace *tr, struct ctr_diag *diag);
 
 /* scan.c: opens by the headers of all sections */
 int trace_open_scan(struct ctr_trace *tr, struct ctr_diag *diag);
+
+/* embed.c: checks all bytes of files, by their checksums; diag is not NULL */
+int trace_check_files(struct ctr_trace *tr, struct ctr_diag *diag);
 
 /* check.c: reads all of the seek table, after trace_set_end */
 int trace_read_seek_table(struct ctr_trace *tr, struct ctr_diag *diag);

@@ -247,6 +247,8 @@ int trace_set_root(struct ctr_trace *tr, const struct section *sec, int all,
             }
         }
         tr->regs_off = le64(sec->body + ROOT_REGS);
+        tr->embed_off =
+            sec->body_bytes >= ROOT_EMBED_BODY ? le64(sec->body + ROOT_EMBED) : 0;
         for (uint64_t i = 0; i < ndicts; i++, p += ROOT_DICT_ROW) {
             err = blocktab_add_row(tr->blocks, le64(p), le32(p + 8), le32(p + 12), diag);
             if (err) {

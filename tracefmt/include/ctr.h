@@ -183,9 +183,9 @@ CTR_API void ctr_trace_damage(const struct ctr_trace *tr, struct ctr_diag *out);
 
 /*
  * Checks what reading does not need: the seek table, which is for other programs, and
- * all parts of the index, which are read for that.  fn is called for each that is
- * damaged; damage->field is "seek table", "end of file" (there is more after it) or
- * "index".  For a trace that is not CTR_COMPLETE nothing is reported; for a stream, after
+ * all parts of the index and all bytes of files, which are read for that.  fn is called for
+ * each that is damaged (of files for the first); damage->field is "seek table", "end of file"
+ * (there is more after it), "index" or "embed".  For a trace that is not CTR_COMPLETE nothing is reported; for a stream, after
  * it has been read, only the seek table.
  * Returns 0, what fn returned if that was not 0, -CTR_E_IO or -CTR_E_NOMEM.
  */
@@ -812,6 +812,49 @@ struct ctr_mapping {
     const uint8_t *build_id;
     uint32_t build_id_bytes;
 };
+
+/*
+ * Files that programs mapped whose bytes are in the trace (cannoli-record --embed), as they
+ * were when the recorder read them.  Files with equal contents have one number, and their
+ * bytes are there once.  Files only: a stream has none.
+ */
+struct ctr_file {
+    const char *path; /* dev, inode: as in struct ctr_mapping */
+    uint64_t dev, inode;
+    uint64_t size;    /* of the file */
+    uint64_t bytes;   /* of it that are in the trace */
+    uint32_t number;  /* of its contents */
+    uint32_t changed; /* 1: it was changed while the program ran, after it was read or
+                         before; what it held when it was mapped is not known */
+};
+struct ctr_files;
+/*
+ * Loads the list.  Where the file is damaged it ends, without an error, and
+ * ctr_files_damage returns a negated enum ctr_error (0: it is whole).  The trace must not be
+ * closed before ctr_files_free.  Once loaded, any number of threads may use it.  Returns
+ * -CTR_E_INVAL on a stream, -CTR_E_IO, -CTR_E_NOMEM.
+ */
+CTR_API int ctr_files_load(struct ctr_files **out, struct ctr_trace *tr,
+                           struct ctr_diag *diag);
+/* NULL is allowed. */
+CTR_API void ctr_files_free(struct ctr_files *files);
+CTR_API int ctr_files_damage(const struct ctr_files *files, struct ctr_diag *diag);
+/* Bytes of the trace that all of them take. */
+CTR_API uint64_t ctr_files_stored(const struct ctr_files *files);
+/* File i, in the order of the trace, or NULL; valid until ctr_files_free. */
+CTR_API const struct ctr_file *ctr_files_get(const struct ctr_files *files, uint32_t i);
+/* The file of a mapping, or NULL. */
+CTR_API const struct ctr_file *ctr_files_find(const struct ctr_files *files,
+                                              const char *path, uint64_t dev,
+                                              uint64_t inode);
+/*
+ * The first bytes at *off or after it that are in the trace: *off becomes the place of the
+ * first one in the file, *n, which says how many out has room for, their number; 0: there
+ * are no more.  They may be fewer than there are: the next call has the others.  Returns 0,
+ * -CTR_E_CORRUPT, -CTR_E_IO, -CTR_E_NOMEM.
+ */
+CTR_API int ctr_files_read(const struct ctr_files *files, const struct ctr_file *file,
+                           uint64_t *off, void *out, size_t *n, struct ctr_diag *diag);
 
 /*
  * The history of all address spaces, made from the map events of the trace

@@ -328,9 +328,30 @@ int ctr_writer_thread_end(struct ctr_writer *w, uint32_t thread, uint64_t end_ns
 int ctr_writer_chunk(struct ctr_writer *w, uint32_t thread,
                      const struct ctr_packed *packed, struct ctr_diag *diag);
 
+/*
+ * Bytes of a file that a process mapped, and what it is.  number: of its contents, which
+ * files with equal contents share; a new one is the number of those there were.  n: at most
+ * CTR_EMBED_BYTES, from `offset' on; 0: only another file with these contents, or news of
+ * one.  path: shorter than CTR_EMBED_PATH.
+ */
+#define CTR_EMBED_BYTES (4u << 20)
+#define CTR_EMBED_PATH 4096u
+struct ctr_embed {
+    const char *path;
+    uint64_t dev, inode, size;
+    uint64_t offset;
+    const void *bytes;
+    size_t n;
+    uint32_t number;
+    int changed; /* after its bytes were read */
+};
+int ctr_writer_embed(struct ctr_writer *w, const struct ctr_embed *file,
+                     struct ctr_diag *diag);
+
 /* Bytes written so far, and totals of the chunks written. */
 struct ctr_writer_stats {
     uint64_t bytes;
+    uint64_t embed_bytes; /* of them those of files (ctr_writer_embed) */
     uint64_t chunks;
     uint64_t insns;
     uint64_t loads;

@@ -92,7 +92,7 @@ static void reset_tables(struct ctr_trace *tr)
     tr->nprocs = tr->nthreads = 0;
     tr->has_root = 0;
     blocktab_reset(tr->blocks);
-    tr->nchunks = 0;
+    tr->nchunks = tr->embed_off = 0;
     tr->insns = tr->loads = tr->stores = tr->raw_bytes = 0;
     tr->end_ns = tr->start_ns;
 }

@@ -75,7 +75,7 @@ int index_flush_part(struct ctr_writer *w, struct ctr_diag *diag)
 
 static int write_root(struct ctr_writer *w, struct ctr_diag *diag)
 {
-    uint8_t body[ROOT_BODY] = {0};
+    uint8_t body[ROOT_EMBED_BODY] = {0};
     put32(body + ROOT_PARTS, w->nparts);
     put32(body + ROOT_DICTS, w->ndicts);
     put32(body + ROOT_PROCESSES, w->nproc);
@@ -87,6 +87,7 @@ static int write_root(struct ctr_writer *w, struct ctr_diag *diag)
     put32(body + ROOT_BLOCKS, w->dict_done);
     put64(body + ROOT_REGS, w->regs_off);
     put64(body + ROOT_RAW, w->raw_bytes);
+    put64(body + ROOT_EMBED, w->embed_off);
     w->raw.n = 0;
     int bad = buf_append(&w->raw, w->parts.p, w->parts.n) ||
               buf_append(&w->raw, w->dicts.p, w->dicts.n);
@@ -133,7 +134,8 @@ static int write_root(struct ctr_writer *w, struct ctr_diag *diag)
     if (err) {
         return err;
     }
-    return writer_section(w, SECT_ROOT, 0, body, sizeof(body), &f, 1, diag);
+    return writer_section(w, SECT_ROOT, 0, body,
+                          w->embed_off ? ROOT_EMBED_BODY : ROOT_BODY, &f, 1, diag);
 }
 
 /* END and the seek table, which belong together: one piece of output. */

@@ -76,6 +76,8 @@ struct ctr_writer {
     struct buf regs; /* the register table */
     uint32_t nregs;  /* 0: none was written */
     uint64_t regs_off;
+    uint64_t embed_off; /* of the last EMBED, 0: there is none */
+    uint32_t nembeds;   /* contents of files */
 
     /* the current part */
     struct buf rows;
