@@ -63,6 +63,7 @@ void drain_free(struct drain *d)
     }
     free(d->slots);
     free(d->news);
+    map64_fini(&d->files);
     free(d->scratch);
     free(d->regs);
     drain_epochs_free(d);

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "ctr_write.h"
+#include "embed.h"
 #include "guests.h"
 #include "mempipe_host.h"
 #include "pipeline.h"
@@ -40,6 +41,8 @@ struct drain_totals {
 struct drain *drain_new(struct mempipe_host *host, struct guests *guests,
                         struct ctr_dict *dict, unsigned workers,
                         const struct drain_ops *ops);
+/* Of which mapped files the trace gets the bytes (at first none); before the first round. */
+void drain_set_embed(struct drain *d, enum embed_mode mode);
 /* Drops whatever the pipes still hold. */
 void drain_free(struct drain *d);
 

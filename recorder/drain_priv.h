@@ -72,6 +72,8 @@ struct drain {
     struct epoch *epochs;
     struct epoch **owner; /* of each page of ids below n_owners; NULL: none */
     uint32_t n_owners;
+    enum embed_mode embed;
+    struct map64 files;      /* that jobs were made of */
     uint32_t n_left, n_over; /* epochs in these states, see drain_epoch.c */
     bool look_epochs;        /* in this round */
     uint64_t epoch_look_ns;
@@ -174,6 +176,13 @@ int drain_on_record(void *arg, uint32_t pipe, const struct mempipe_side_record *
 /* Gives the segment, buffer `seq', the side records that have their place in it. */
 void drain_attach_side(struct drain *d, struct slot *s, struct job_segment *seg,
                        uint32_t seq);
+
+/* ---- drain_files.c ---- */
+
+/* An event of a thread, after its side record was kept: makes a job of a file that was
+ * mapped. */
+int drain_look_for_file(struct drain *d, const struct slot *s, const uint8_t *record,
+                        uint32_t bytes);
 
 /* Forgets the side records of buffers that have not arrived. */
 void drain_drop_side(struct drain *d, struct slot *s);

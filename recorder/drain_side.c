@@ -230,7 +230,7 @@ static int keep(struct drain *d, uint32_t pipe, const struct mempipe_side_record
     s->kept += bytes;
     d->kept += bytes;
     s->last_units = place.units;
-    return 0;
+    return drain_look_for_file(d, s, to, bytes);
 }
 
 int drain_on_record(void *arg, uint32_t pipe, const struct mempipe_side_record *rec,

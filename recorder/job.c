@@ -9,6 +9,7 @@ void job_free(struct job *job)
     free(job->events.data);
     free((void *)(uintptr_t)job->next.state);
     free(job->state);
+    free(job->file);
     free(job->regs);
     free(job);
 }

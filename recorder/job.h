@@ -11,6 +11,7 @@
 
 #include "common/map64.h"
 #include "ctr_write.h"
+#include "embed.h"
 #include "journal.h"
 #include "mempipe_host.h"
 #include "ring.h"
@@ -68,6 +69,7 @@ enum job_kind {
     JOB_REGS,        /* regs: the register table */
     JOB_PROCESS,     /* process: a new one */
     JOB_THREAD,      /* thread: a new one */
+    JOB_FILE,        /* file: bytes of one that was mapped */
     JOB_CHUNK,       /* thread, segs */
     JOB_THREAD_END,  /* thread, freed by the writer afterwards */
     JOB_PROCESS_END, /* process, freed by the writer afterwards */
@@ -90,6 +92,7 @@ struct job {
     struct guest_process *process;
     struct guest_thread *thread;
     struct mempipe_side_regtable *regs; /* the job's, malloc'ed, followed by the table */
+    struct embed_file *file;            /* the job's, malloc'ed */
     bool trim;                          /* give memory of reserved buffers back */
     struct pipeline_dump *dump;         /* the submitter's, who waits */
     unsigned n_segs;                    /* that it releases */

@@ -33,6 +33,7 @@ enum {
     OPT_PROGRESS,
     OPT_NO_ASLR,
     OPT_NO_KEY_FRAMES,
+    OPT_EMBED,
 };
 
 /*
@@ -65,6 +66,13 @@ static const struct {
 
 static const struct words event_words = WORDS_OF_NAMES("event", kinds);
 
+static const struct {
+    const char *name;
+    enum embed_mode mode;
+} embeds[] = {{"none", EMBED_NONE}, {"touched", EMBED_CODE}, {"all", EMBED_ALL}};
+
+static const struct words embed_words = WORDS_OF_NAMES("choice", embeds);
+
 static const struct tool_option table[] = {
     {'o', "output", "FILE",
      "write the trace to FILE; '-' is standard output\n"
@@ -88,6 +96,11 @@ static const struct tool_option table[] = {
     {OPT_NO_KEY_FRAMES, "no-key-frames", NULL,
      "with val: do not record pages of memory now and then;\n"
      "what memory held is found more slowly"},
+    {OPT_EMBED, "embed", "WHICH",
+     "put the files that the program maps into the trace:\n"
+     "none, touched (those whose code can run), all (default:\n"
+     "touched with val or reg, else none)",
+     &embed_words},
     {OPT_LEVEL, "level", "N", "compression, 1 (default) to 19"},
     {'j', "jobs", "N", "compress with N threads (default: one per processor)"},
     {OPT_QEMU_DIR, "qemu-dir", "DIR", "take qemu-ARCH from DIR"},
@@ -199,6 +212,10 @@ static int settle(struct tool_options *o, struct session_config *config,
         config->events =
             CTR_EVENTS_EXEC | CTR_EVENTS_MAP | CTR_EVENTS_THR | CTR_EVENTS_MARK;
     }
+    if (config->embed == EMBED_BY_EVENTS) {
+        config->embed =
+            config->events & (CTR_EVENTS_VAL | CTR_EVENTS_REG) ? EMBED_CODE : EMBED_NONE;
+    }
     if (config->ring && config->discard) {
         return tool_usage_error(o->prog,
                                 "--discard keeps nothing, so there is no --ring");
@@ -296,6 +313,13 @@ static int parse(struct tool_options *o, struct session_config *config,
         case OPT_NO_KEY_FRAMES:
             config->no_key_frames = true;
             break;
+        case OPT_EMBED:
+            v = words_find(&embed_words, o->arg, strlen(o->arg));
+            if (v == embed_words.n) {
+                return tool_bad_argument(o, key);
+            }
+            config->embed = embeds[v].mode;
+            break;
         case OPT_PROGRESS:
             config->progress = true;
             break;
@@ -358,6 +382,7 @@ int main(int argc, char **argv)
                   ~(CTR_EVENTS_VAL | CTR_EVENTS_REG | CTR_EVENTS_RAM | CTR_EVENTS_KEY),
         .data_limit = DEFAULT_DATA_LIMIT,
         .follow = MEMPIPE_FOLLOW_FORK,
+        .embed = EMBED_BY_EVENTS,
         .level = DEFAULT_LEVEL,
         .argc = argc,
         .argv = argv,

@@ -59,6 +59,8 @@ int ring_resume(struct ring *r, struct ctr_dict *dict, struct ctr_diag *diag);
 
 int ring_regs(struct ring *r, uint32_t n, const void *table, size_t bytes,
               struct ctr_diag *diag);
+/* A file whose bytes a trace is to have: struct embed_file.  Without room it is left out. */
+void ring_file(struct ring *r, const void *file, size_t bytes);
 /* Pipes name it by this serial number. */
 int ring_process(struct ring *r, int32_t pid, int32_t ppid, int32_t host_pid,
                  uint64_t start_ns, uint32_t serial, uint32_t *index,

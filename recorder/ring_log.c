@@ -294,6 +294,11 @@ int ring_regs(struct ring *r, uint32_t n, const void *table, size_t bytes,
     return log_data(r, RING_REGS, n, table, bytes, diag);
 }
 
+void ring_file(struct ring *r, const void *file, size_t bytes)
+{
+    log_data(r, RING_FILE, 0, file, bytes, NULL);
+}
+
 /* A definition that was in the log is needed: a ctr_dict_hold_fn. */
 static int find_block(void *arg, uint32_t id, const void *def, size_t bytes,
                       size_t memory)

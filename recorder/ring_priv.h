@@ -87,7 +87,7 @@ struct ring_thread {
 };
 
 /* Items of the log; n: entries of the register table, or the id of a definition. */
-enum { RING_META = 1, RING_REGS = 2, RING_BLOCK = 3 };
+enum { RING_META = 1, RING_REGS = 2, RING_BLOCK = 3, RING_FILE = 4 };
 struct ring_item {
     uint32_t kind;
     uint32_t n;

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "embed.h"
+
 /* Events of one chunk without runs. */
 #define EVENT_BYTES (4u << 20)
 
@@ -326,6 +328,22 @@ static int write_chunks(struct writing *x)
     return 0;
 }
 
+/* Of the files that were mapped, as they are now. */
+static int write_files(struct writing *x)
+{
+    struct embed *e = embed_new(x->meta);
+    int err = e ? 0 : -CTR_E_NOMEM;
+
+    for (const struct ring_item *i = NULL;
+         !err && (i = ring_item_next(x->r, i)) != NULL;) {
+        if (i->kind == RING_FILE) {
+            err = embed_write(e, x->w, (const struct embed_file *)(i + 1), x->diag);
+        }
+    }
+    embed_free(e);
+    return err;
+}
+
 static int write_all(struct writing *x, int fd, struct ctr_dict *dict)
 {
     int err = ctr_writer_new(&x->w, fd, dict, x->meta, x->level, x->diag);
@@ -344,6 +362,9 @@ static int write_all(struct writing *x, int fd, struct ctr_dict *dict)
     }
     if (!err) {
         err = write_chunks(x);
+    }
+    if (!err) {
+        err = write_files(x);
     }
     if (x->w && (!err || err == -CTR_E_IO)) {
         /* The end may fit where a chunk did not. */

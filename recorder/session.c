@@ -373,6 +373,7 @@ static void numbers(void *arg, struct status_numbers *n)
         .loads = out.out.loads,
         .stores = out.out.stores,
         .bytes = out.out.bytes,
+        .files = out.out.embed_bytes,
         .processes = totals.processes,
         .threads = totals.threads,
         .left = s->config->follow & MEMPIPE_FOLLOW_EXEC ? 0 : totals.left,
@@ -710,6 +711,7 @@ static int record(struct session *s, const struct launch_plan *plan)
         tool_error(PROG, "out of memory");
         goto out_guests;
     }
+    drain_set_embed(s->drain, s->config->embed);
     requests.start_ns = s->start_ns;
     err = requests_open(&s->requests, &requests);
     if (err) {

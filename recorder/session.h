@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "embed.h"
 #include "selection.h"
 
 struct session_config {
@@ -22,6 +23,7 @@ struct session_config {
     bool progress; /* also where the program uses the terminal, or there is none */
     bool no_aslr;  /* the program's addresses are not random */
     bool no_key_frames;
+    enum embed_mode embed;
     const struct selection *selection;
     const char *control; /* path of the socket, NULL: there is none */
     uint64_t ring;       /* keep so many bytes of chunks only, 0: all */

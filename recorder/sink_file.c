@@ -7,6 +7,7 @@
 struct sink_file {
     struct sink sink;
     struct ctr_writer *writer;
+    struct embed *embed;
 };
 
 static int file_write(struct sink *s, struct job *job, struct ctr_diag *diag)
@@ -26,6 +27,8 @@ static int file_write(struct sink *s, struct job *job, struct ctr_diag *diag)
     case JOB_THREAD:
         return ctr_writer_thread(f->writer, p->index, t->tid, t->ptid, t->start_ns,
                                  &t->index, diag);
+    case JOB_FILE:
+        return embed_write(f->embed, f->writer, job->file, diag);
     case JOB_CHUNK:
         return ctr_writer_chunk(f->writer, t->index, job->packed, diag);
     case JOB_THREAD_END:
@@ -56,14 +59,17 @@ static void file_stats(const struct sink *s, struct ctr_writer_stats *out,
 static int file_finish(struct sink *s, struct ctr_writer_stats *out,
                        struct ring_numbers *ring, struct ctr_diag *diag)
 {
-    int err = ctr_writer_finish(((struct sink_file *)s)->writer, diag);
+    struct sink_file *f = (struct sink_file *)s;
+    const int unsaid = embed_finish(f->embed, f->writer, diag);
+    int err = ctr_writer_finish(f->writer, unsaid ? NULL : diag);
 
     file_stats(s, out, ring);
-    return err;
+    return unsaid ? unsaid : err;
 }
 
 static void file_free(struct sink *s)
 {
+    embed_free(((struct sink_file *)s)->embed);
     ctr_writer_free(((struct sink_file *)s)->writer);
     free(s);
 }
@@ -86,9 +92,12 @@ int sink_file_new(struct sink **out, const struct sink_config *config,
         return -CTR_E_NOMEM;
     }
     f->sink.ops = &file_ops;
-    err = ctr_writer_new(&f->writer, config->fd, config->dict, config->meta,
-                         config->level, diag);
+    f->embed = embed_new(config->meta);
+    err = f->embed ? ctr_writer_new(&f->writer, config->fd, config->dict, config->meta,
+                                    config->level, diag)
+                   : -CTR_E_NOMEM;
     if (err) {
+        embed_free(f->embed);
         free(f);
         return err;
     }

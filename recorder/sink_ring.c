@@ -47,6 +47,9 @@ static int ring_announce(struct sink *s, struct job *job, bool *all,
                               t->serial, &t->index, diag);
         }
         break;
+    case JOB_FILE:
+        ring_file(r, job->file, embed_file_bytes(job->file));
+        break;
     case JOB_THREAD_END:
         if (t->index != UINT32_MAX) {
             ring_thread_ending(r, t->index, t->end_ns, t->end_reason, t->end_status,
@@ -144,6 +147,7 @@ static int ring_write_job(struct sink *s, struct job *job, struct ctr_diag *diag
     case JOB_REGS:
     case JOB_PROCESS:
     case JOB_THREAD:
+    case JOB_FILE:
         break; /* see ring_announce */
     case JOB_CHUNK:
         return ring_chunk(r, t->index, job->packed, job->start_ns, job->end_ns,
@@ -223,6 +227,7 @@ static int ring_finish(struct sink *s, struct ctr_writer_stats *out,
     ring_set_output(k->ring, RING_WRITTEN);
     ring_stats(s, out, n);
     out->bytes = file.bytes;
+    out->embed_bytes = file.embed_bytes;
     return err;
 }
 

@@ -110,7 +110,7 @@ static double bits(const struct status_numbers *n)
 {
     uint64_t insns = n->ring ? n->kept : n->insns;
 
-    return insns ? 8.0 * (double)n->bytes / (double)insns : 0;
+    return insns ? 8.0 * (double)(n->bytes - n->files) / (double)insns : 0;
 }
 
 static int columns(void)
@@ -199,12 +199,16 @@ void status_summary(struct status *st, uint64_t now_ns, const struct status_numb
 {
     double s = (double)(now_ns - st->start_ns) / 1e9;
     char insns[32], loads[32], stores[32], size[32], lost[48] = "";
-    char kept[32], dropped[32], ring[112] = "", left[80] = "";
+    char kept[32], dropped[32], ring[112] = "", left[80] = "", files[48] = "";
 
     if (n->ring) {
         snprintf(ring, sizeof(ring), " (the newest %s kept, %s dropped)",
                  count_text(kept, sizeof(kept), n->kept),
                  count_text(dropped, sizeof(dropped), n->dropped));
+    }
+    if (n->files) {
+        snprintf(files, sizeof(files), " (%s of it files)",
+                 size_text(size, sizeof(size), n->files));
     }
     if (n->incomplete) {
         snprintf(lost, sizeof(lost), ", %u without a sure end", n->incomplete);
@@ -215,14 +219,15 @@ void status_summary(struct status *st, uint64_t now_ns, const struct status_numb
                  n->left == 1 ? "" : "s");
     }
     status_begin_message(st);
-    fprintf(stderr,
-            "cannoli-record: %s instructions%s, %s loads, %s stores; %u thread%s%s, %u "
-            "process%s%s; %s, %.2f bits per instruction; %.2f s, waited %.2f s; %s%s%s\n",
-            count_text(insns, sizeof(insns), n->insns), ring,
-            count_text(loads, sizeof(loads), n->loads),
-            count_text(stores, sizeof(stores), n->stores), n->threads,
-            n->threads == 1 ? "" : "s", lost, n->processes, n->processes == 1 ? "" : "es",
-            left, size_text(size, sizeof(size), n->bytes), bits(n), s,
-            (double)n->wait_ns / 1e9, file, selection ? "; of " : "",
-            selection ? selection : "");
+    fprintf(
+        stderr,
+        "cannoli-record: %s instructions%s, %s loads, %s stores; %u thread%s%s, %u "
+        "process%s%s; %s%s, %.2f bits per instruction; %.2f s, waited %.2f s; %s%s%s\n",
+        count_text(insns, sizeof(insns), n->insns), ring,
+        count_text(loads, sizeof(loads), n->loads),
+        count_text(stores, sizeof(stores), n->stores), n->threads,
+        n->threads == 1 ? "" : "s", lost, n->processes, n->processes == 1 ? "" : "es",
+        left, size_text(size, sizeof(size), n->bytes), files, bits(n), s,
+        (double)n->wait_ns / 1e9, file, selection ? "; of " : "",
+        selection ? selection : "");
 }

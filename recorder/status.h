@@ -8,6 +8,7 @@
 
 struct status_numbers {
     uint64_t insns, loads, stores, bytes;
+    uint64_t files; /* bytes of these: files that the program mapped */
     uint32_t processes, threads, incomplete;
     uint32_t left;           /* programs executed by execve, not recorded */
     bool ring;               /* bytes are those of what is kept: */

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Files that programs map, whose bytes go into the trace, so that it is read where they are
+ * not: which ones, by the events of the mappings, and their bytes as they are soon after.
+ */
+#ifndef RECORDER_EMBED_H
+#define RECORDER_EMBED_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "ctr_write.h"
+
+/* Of files with code (programs and libraries), or of all that are mapped.  BY_EVENTS: CODE
+ * with values or registers, else none. */
+enum embed_mode { EMBED_NONE, EMBED_CODE, EMBED_ALL, EMBED_BY_EVENTS };
+
+/* A file that was mapped; one piece of memory. */
+struct embed_file {
+    uint64_t dev, inode; /* as the event has them */
+    uint64_t time_ns;    /* CLOCK_MONOTONIC, 0: not known */
+    int32_t pid;    /* of a process that has mapped it, for the recorder; 0: not known */
+    uint32_t bytes; /* of the path, with its NUL */
+    char path[];
+};
+
+/* What a MAP event (events.h) says of a file whose bytes are wanted; malloc'ed.  NULL: it is
+ * of no such file, or there is no memory. */
+struct embed_file *embed_of_event(const void *payload, uint32_t bytes, uint64_t time_ns,
+                                  pid_t pid, enum embed_mode mode);
+size_t embed_file_bytes(const struct embed_file *file);
+/* A hash of what identifies it, not 0. */
+uint64_t embed_file_key(const struct embed_file *file);
+
+/* Those that are in one trace.  One thread at a time. */
+struct embed;
+
+/* NULL: no memory. */
+struct embed *embed_new(const struct ctr_meta *meta);
+void embed_free(struct embed *e);
+
+/*
+ * Writes the bytes of a file; nothing if it is there already, or cannot be read, or is not
+ * the one that was mapped.  Returns 0 or what the writer returned.
+ */
+int embed_write(struct embed *e, struct ctr_writer *w, const struct embed_file *file,
+                struct ctr_diag *diag);
+/* At the end: notes which of them have been changed since. */
+int embed_finish(struct embed *e, struct ctr_writer *w, struct ctr_diag *diag);
+
+#endif
