@@ -2,7 +2,27 @@
 # Damages each section of a trace in turn: no tool gives another answer and calls it whole,
 # and --info names what is damaged even if no event is missing.
 . "$SRC/tests/cli/libtracedump.sh"
-"$TOOLS/mktrace" system whole.ctr || exit 1
+# Its program is in the trace, and nowhere else.
+python3 - <<'PY'
+import struct
+code = bytes.fromhex("10402de90000a0e3000000ef")
+names = b"\0app\0"
+symbols = bytes(16) + struct.pack("<IIIBBH", 1, 0x10400, len(code), 0x12, 0, 1)
+texts = b"\0.text\0.symtab\0.strtab\0.shstrtab\0"
+sections, at, parts = bytes(40), 0x400, b""
+for name, kind, flags, data, link, entry in ((1, 1, 6, code, 0, 0), (7, 2, 0, symbols, 3, 16),
+                                             (15, 3, 0, names, 0, 0), (23, 3, 0, texts, 0, 0)):
+    sections += struct.pack("<10I", name, kind, flags, 0x10400 if flags else 0, at, len(data),
+                            link, 1 if entry else 0, 4, entry)
+    parts += data
+    at += len(data)
+head = b"\x7fELF\1\1\1" + bytes(9) + struct.pack(
+    "<HHIIIIIHHHHHH", 2, 40, 1, 0x10400, 52, at, 0x5000000, 52, 32, 1, 40, 5, 4)
+head += struct.pack("<8I", 1, 0, 0x10000, 0x10000, at, at, 5, 0x1000)
+open("app", "wb").write(head.ljust(0x400, b"\0") + parts + sections)
+PY
+"$TOOLS/mktrace" system whole.ctr app || exit 1
+"$BIN/tracesym" --functions whole.ctr | grep -qw app || fail "its program is not found"
 python3 "$SRC/tests/cli/damage_sections.py" whole.ctr || fail "damaged sections"
 
 # The last entry of the seek table; a column of the index; data after the end.

@@ -27,7 +27,7 @@ GDB = ["sh", "-c", 'printf "%s" "$0" | "$@"',
        "".join("$%s#%02x" % (p, sum(p.encode()) & 255) for p in PACKETS),
        BIN + "/tracegdb", "-j1", *MAIN]
 TYPES = {1: "META", 2: "PROCESS", 3: "THREAD", 4: "DICT", 5: "CHUNK", 6: "PART",
-         7: "ROOT", 8: "END", 9: "REGS"}
+         7: "ROOT", 8: "END", 9: "REGS", 10: "EMBED"}
 
 # Tried on any damage ...
 FEW = {
@@ -106,7 +106,7 @@ ALL = {
 }
 
 # Only --info reads these.
-SPARE = ("PART", "ROOT", "seek table", "data after")
+SPARE = ("PART", "ROOT", "EMBED", "seek table", "data after")
 
 good = open(sys.argv[1], "rb").read()
 failed = 0

@@ -169,7 +169,8 @@ void mapping(struct maker *m, unsigned op, unsigned prot, unsigned flags, uint64
              uint64_t size, uint64_t offset, const char *path);
 void signal_event(struct maker *m, unsigned signo, int code, uint64_t addr, uint64_t pc,
                   uint64_t handler, unsigned flags);
-void make_system(const char *path);
+/* elf: a file whose bytes are those of the program, or NULL. */
+void make_system(const char *path, const char *elf);
 void make_mapped(const char *mapped, const char *path);
 void make_calls(const char *target, unsigned machine, bool be, unsigned addr_bits,
                 const char *path);

@@ -31,7 +31,8 @@
  *       that only A and only B have there
  *   mktrace key FILE SEED           a process with key frames; FILE.expect has what its memory
  *       holds
- *   mktrace system FILE             a small arm trace with all kinds of events
+ *   mktrace system FILE [ELF]       a small arm trace with all kinds of events; the bytes of
+ *       ELF are those of its program
  *   mktrace mapped PATH FILE        two arm instructions, "mov r0, #1; bx lr", that were
  *       at 0x1000 of a file PATH with the build id 1234ab01, which was at 0x10000
  *   mktrace generated FILE          arm code that was made at run time: process 4242 calls f
@@ -239,7 +240,9 @@ int main(int argc, char **argv)
     } else if (argc == 6 && !strcmp(argv[1], "diff")) {
         make_diff(argv + 2);
     } else if (argc == 3 && !strcmp(argv[1], "system")) {
-        make_system(argv[2]);
+        make_system(argv[2], NULL);
+    } else if (argc == 4 && !strcmp(argv[1], "system")) {
+        make_system(argv[2], argv[3]);
     } else if (argc == 4 && !strcmp(argv[1], "mapped")) {
         make_mapped(argv[2], argv[3]);
     } else if (argc == 3 && !strcmp(argv[1], "chosen")) {

@@ -68,6 +68,9 @@ static void simple_call(struct maker *m, const struct call *c, uint64_t addr,
     leave(m, c, result);
 }
 
+#define MAPPED_DEV 0xfd01u
+#define MAPPED_INODE 4711u
+
 void mapping(struct maker *m, unsigned op, unsigned prot, unsigned flags, uint64_t start,
              uint64_t size, uint64_t offset, const char *path)
 {
@@ -85,8 +88,8 @@ void mapping(struct maker *m, unsigned op, unsigned prot, unsigned flags, uint64
     add(&o, offset, 8);
     add(&o, op == CTR_MAP_BRK ? start : 0, 8);
     add(&o, op == CTR_MAP_BRK ? size / 2 : 0, 8);
-    add(&o, file ? 0xfd01 : 0, 8);
-    add(&o, file ? 4711 : 0, 8);
+    add(&o, file ? MAPPED_DEV : 0, 8);
+    add(&o, file ? MAPPED_INODE : 0, 8);
     add_string(&o, path);
     add_string(&o, file ? build_id : "");
     put_event(m, CTR_EVENT_MAP, tick(m), o.p, o.n);
@@ -274,7 +277,32 @@ static void main_thread(struct maker *m, uint32_t t1, const struct block *app,
     flush_chunk(m, t1, 0);
 }
 
-void make_system(const char *path)
+/* The program's bytes, in two pieces. */
+static void embed(struct maker *m, const char *elf)
+{
+    static uint8_t bytes[65536];
+    FILE *f = fopen(elf, "rb");
+    const size_t n = f ? fread(bytes, 1, sizeof(bytes), f) : 0, half = n / 2;
+    struct ctr_embed to = {.path = "/usr/bin/app",
+                           .dev = MAPPED_DEV,
+                           .inode = MAPPED_INODE,
+                           .size = n,
+                           .bytes = bytes,
+                           .n = half};
+
+    if (!n || fclose(f) || ctr_writer_embed(m->writer, &to, NULL)) {
+        perror(elf);
+        exit(1);
+    }
+    to.offset = half;
+    to.bytes = bytes + half;
+    to.n = n - half;
+    if (ctr_writer_embed(m->writer, &to, NULL)) {
+        exit(1);
+    }
+}
+
+void make_system(const char *path, const char *elf)
 {
     static const struct call clone_ = {"clone", 120, {0x1200011, 0, 0, 0, 0x21068}},
                              futex_ = {"futex", 240, {0x21068, 0x80, 2, 0x30010}},
@@ -326,6 +354,9 @@ void make_system(const char *path)
     ctr_writer_thread_end(m.writer, t3, m.clock_ns, CTR_END_SIGNAL, 9, 0);
     ctr_writer_process_end(m.writer, p1, m.clock_ns, CTR_END_GROUP, 3);
     ctr_writer_process_end(m.writer, p2, m.clock_ns, CTR_END_SIGNAL, 9);
+    if (elf) {
+        embed(&m, elf);
+    }
     maker_close(&m, true);
 }
 

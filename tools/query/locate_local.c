@@ -7,6 +7,7 @@
 
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "symbols/symfile_vars.h"
 
@@ -58,22 +59,30 @@ static const struct sym_scope *find_in_file(const struct local_search *s,
     return NULL;
 }
 
-static bool is_small(const struct module *m)
+/* A descriptor of a file that may be read, or -1. */
+static int open_small(const struct module *m)
 {
     struct symfile_info info;
     struct stat st;
+    int fd;
 
     if (!m->file) {
-        return false;
+        return -1;
     }
     symfile_info(m->file, &info);
-    return !info.debug_path[0] && !stat(info.path, &st) && st.st_size <= MAX_FILE_BYTES;
+    fd = info.debug_path[0] ? -1 : symfile_descriptor(m->file);
+    if (fd >= 0 && (fstat(fd, &st) || st.st_size > MAX_FILE_BYTES)) {
+        close(fd);
+        fd = -1;
+    }
+    return fd;
 }
 
 bool finder_why_local(struct finder *f, const char *glob, uint32_t glob_len,
                       const char *name)
 {
-    const struct symfile_options opt = {.flags = SYMFILE_LOCALS};
+    int fd;
+    const struct symfile_options opt = {.flags = SYMFILE_LOCALS, .image = &fd};
     struct local_search s = {.name = name, .function = name};
     const struct sym_scope *in = NULL;
     const struct sym_variable *v;
@@ -90,7 +99,8 @@ bool finder_why_local(struct finder *f, const char *glob, uint32_t glob_len,
         struct symfile_error err;
         struct symfile_info info;
         struct symfile *file;
-        if (!finder_module(f, m, glob, glob_len) || !is_small(m)) {
+        fd = finder_module(f, m, glob, glob_len) ? open_small(m) : -1;
+        if (fd < 0) {
             continue;
         }
         symfile_info(m->file, &info);
@@ -105,6 +115,7 @@ bool finder_why_local(struct finder *f, const char *glob, uint32_t glob_len,
             }
             symfile_close(file);
         }
+        close(fd);
     }
     return in != NULL;
 }

@@ -74,6 +74,8 @@ int places_add_file(void *arg, const struct ctr_mapping *m)
     }
     memmove(p->files + i + 1, p->files + i, (p->nr_files - i) * sizeof(*p->files));
     p->files[i] = (struct mapped_file){.path = m->path,
+                                       .dev = m->dev,
+                                       .inode = m->inode,
                                        .build_id = m->build_id,
                                        .build_id_bytes = m->build_id_bytes,
                                        .seq = p->nr_files,

@@ -278,9 +278,12 @@ static int new_places(struct places **out, struct modset *s, struct ctr_trace *t
     }
     ctr_trace_info(tr, &info);
     p->set = s;
-    p->target = (struct target){info.machine,         path,
-                                info.target,          info.elf_machine,
-                                info.big_endian != 0, info.addr_bits};
+    p->target = (struct target){
+        info.machine,         path,           info.target,     info.elf_machine,
+        info.big_endian != 0, info.addr_bits, embedded_new(tr)};
+    if (!p->target.embedded) {
+        return no_memory(p);
+    }
     if (modset_check_machine(s, &p->target)) {
         return TOOL_FAILED;
     }
@@ -359,6 +362,11 @@ int places_status(const struct places *p)
         return tool_events_status(p->set->opt.prog, p->target.path, "processes", error,
                                   &diag);
     }
+    error = p ? embedded_error(p->target.embedded, &diag) : 0;
+    if (!status && error) {
+        return tool_events_status(p->set->opt.prog, p->target.path, "files", error,
+                                  &diag);
+    }
     return status || !p
                ? status
                : tool_mappings_status(p->set->opt.prog, p->target.path, p->mappings);
@@ -371,6 +379,7 @@ void places_free(struct places *p)
         places_jit_fini(p);
         places_tasks_fini(p);
         mappings_free(p->mappings);
+        embedded_free(p->target.embedded);
         ranges_fini(&p->ranges);
         ranges_fini(&p->writable);
         free(p->files);

@@ -8,7 +8,6 @@
  */
 #include "places_priv.h"
 
-#include <fnmatch.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,17 +22,6 @@ static const char *last_part(const char *path)
     return slash && slash[1] ? slash + 1 : path;
 }
 
-static bool same_id(const uint8_t *a, uint32_t n, const uint8_t *b, uint32_t m)
-{
-    return n && n == m && !memcmp(a, b, n);
-}
-
-static int no_memory(const struct modset *s)
-{
-    tool_error(s->opt.prog, "no memory");
-    return TOOL_FAILED;
-}
-
 /* "1a2b3c4d", enough to distinguish two of them. */
 static const char *short_id(const uint8_t *id, uint32_t n, char text[24])
 {
@@ -43,50 +31,7 @@ static const char *short_id(const uint8_t *id, uint32_t n, char text[24])
     return text;
 }
 
-static const char *machine_name(uint32_t machine, bool big_endian)
-{
-    switch (machine) {
-    case 3:
-        return "i386";
-    case 8:
-        return big_endian ? "mips" : "mipsel";
-    case 20:
-        return "ppc";
-    case 21:
-        return big_endian ? "ppc64" : "ppc64le";
-    case 22:
-        return "s390x";
-    case 40:
-        return big_endian ? "armeb" : "arm";
-    case 62:
-        return "x86_64";
-    case 183:
-        return big_endian ? "aarch64_be" : "aarch64";
-    case 243:
-        return "riscv";
-    }
-    return "another machine";
-}
-
-static bool right_machine(const struct symfile_info *i, const struct target *t)
-{
-    /* AArch64 and ARM: the header has the byte order of data, and so has the trace.  On a
-     * PowerPC machine, firmware and kernel may differ. */
-    const bool either = t->is_machine && (i->machine == 20 || i->machine == 21);
-
-    return i->machine == t->machine && (either || i->big_endian == t->big_endian) &&
-           (i->machine != 243 || i->addr_bits == t->addr_bits);
-}
-
 /* -------------------------------------------------------------- open, close */
-
-static struct symfile_options options_of(struct modset *s)
-{
-    return (struct symfile_options){.flags = s->opt.flags,
-                                    .debug_dirs = s->debug_dirs,
-                                    .nr_debug_dirs = s->opt.nr_debug_dirs,
-                                    .servers = s->opt.debuginfod ? &s->servers : NULL};
-}
 
 /* Without servers in the environment there is nothing to query. */
 static void init_servers(struct modset *s)
@@ -102,7 +47,7 @@ static void init_servers(struct modset *s)
 
 static int open_elf(struct modset *s, struct elf_arg *e, const char *path)
 {
-    struct symfile_options opt = options_of(s);
+    struct symfile_options opt = modset_file_options(s);
     struct symfile_error err;
 
     e->path = path;
@@ -160,7 +105,7 @@ int modset_open(struct modset **out, const struct modset_options *opt)
     init_servers(s);
     s->elfs = calloc(opt->nr_elfs + 1, sizeof(*s->elfs));
     if (!s->elfs || !set_debug_dirs(s)) {
-        status = no_memory(s);
+        status = modset_no_memory(s);
         s->opt.nr_elfs = 0;
     }
     for (unsigned i = 0; !status && i < opt->nr_elfs; i++) {
@@ -221,17 +166,6 @@ const struct module *modset_module(const struct modset *s, uint32_t i)
 
 /* ------------------------------------------------------------ one module */
 
-static bool set_text(const char **field, const char *text)
-{
-    char *copy = strdup(text);
-
-    if (copy) {
-        free((char *)(uintptr_t)*field);
-        *field = copy;
-    }
-    return copy != NULL;
-}
-
 /* The last part of a path in a trace, which may be any text. */
 static char *copy_name(const char *path)
 {
@@ -261,8 +195,8 @@ static struct mod *new_mod(struct modset *s, const char *path, const uint8_t *id
             s->cap = cap;
         }
     }
-    if (!m || !copy || !name || s->nr_mods == s->cap || !set_text(&m->pub.path, path) ||
-        !set_text(&m->pub.why, "")) {
+    if (!m || !copy || !name || s->nr_mods == s->cap ||
+        !modset_set_text(&m->pub.path, path) || !modset_set_text(&m->pub.why, "")) {
         if (m) {
             free((char *)(uintptr_t)m->pub.path);
         }
@@ -295,107 +229,6 @@ struct mod *modset_add_generated(struct modset *s, const char *path, struct symf
     return m;
 }
 
-/* Stores why a module has no file.  With `remark' prints it once, unless quiet. */
-static bool without_file(struct modset *s, struct mod *m, const char *why, bool remark)
-{
-    if (remark && !m->remarked && !s->opt.quiet) {
-        tool_error(s->opt.prog, "%s; its code is shown by address", why);
-        m->remarked = true;
-    }
-    return set_text(&m->pub.why, why);
-}
-
-bool module_matches(const struct module *m, const char *const *globs, unsigned n)
-{
-    for (unsigned i = 0; i < n; i++) {
-        if (!fnmatch(globs[i], m->path, 0) || !fnmatch(globs[i], m->name, 0)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Finds the file that the trace names. */
-static int find_own(struct modset *s, const struct target *t, struct mod *m)
-{
-    struct symfile_options opt = options_of(s);
-    const char *root = s->opt.sysroot;
-    char why[1024], *rooted = NULL;
-    struct symfile_error err = {SYMFILE_IO, ""};
-    struct symfile_info info;
-    struct symfile *f = NULL;
-
-    if (m->pub.system) {
-        snprintf(why, sizeof(why), "%s is no file", m->pub.path);
-        return without_file(s, m, why, false) ? TOOL_OK : no_memory(s);
-    }
-    if (s->opt.elfs_only) {
-        snprintf(why, sizeof(why), "%s was not given with --elf", m->pub.path);
-        return without_file(s, m, why, false) ? TOOL_OK : no_memory(s);
-    }
-    if (t->is_machine && !root) {
-        snprintf(why, sizeof(why), "%s is a file of the machine (--sysroot)",
-                 m->pub.path);
-        return without_file(s, m, why, false) ? TOOL_OK : no_memory(s);
-    }
-    if (s->opt.nr_modules &&
-        !module_matches(&m->pub, s->opt.modules, s->opt.nr_modules)) {
-        snprintf(why, sizeof(why), "%s was not chosen", m->pub.path);
-        return without_file(s, m, why, false) ? TOOL_OK : no_memory(s);
-    }
-    if (root) {
-        size_t size = strlen(root) + strlen(m->pub.path) + 1;
-        rooted = malloc(size);
-        if (!rooted) {
-            return no_memory(s);
-        }
-        snprintf(rooted, size, "%s%s", root, m->pub.path);
-        symfile_open(&f, rooted, &opt, &err);
-    }
-    /* Also with a sysroot: with QEMU -L the recorded paths may contain it. */
-    if (err.status == SYMFILE_IO && !t->is_machine) {
-        symfile_open(&f, m->pub.path, &opt, &err);
-    }
-    free(rooted);
-    if (err.status) {
-        bool remark = !s->opt.missing_ok || err.status != SYMFILE_IO;
-        return without_file(s, m, err.text, remark) ? TOOL_OK : no_memory(s);
-    }
-    symfile_info(f, &info);
-    why[0] = 0;
-    if (!right_machine(&info, t)) {
-        snprintf(why, sizeof(why), "%s is of %s, not the file that was recorded",
-                 info.path, machine_name(info.machine, info.big_endian));
-    } else if (m->pub.build_id_bytes && info.build_id_bytes && !s->opt.force &&
-               !same_id(m->pub.build_id, m->pub.build_id_bytes, info.build_id,
-                        info.build_id_bytes)) {
-        snprintf(why, sizeof(why), "%s has another build id than the file recorded",
-                 info.path);
-    }
-    if (why[0]) {
-        symfile_close(f);
-        return without_file(s, m, why, true) ? TOOL_OK : no_memory(s);
-    }
-    if (err.text[0] && !s->opt.quiet) {
-        tool_error(s->opt.prog, "%s", err.text);
-    }
-    m->own = m->pub.file = f;
-    m->verify = !m->pub.build_id_bytes || !info.build_id_bytes;
-    m->trusted = s->opt.force;
-    if (m->verify && info.build_id_bytes) {
-        uint8_t *id = malloc(info.build_id_bytes);
-        if (!id) {
-            return no_memory(s);
-        }
-        memcpy(id, info.build_id, info.build_id_bytes);
-        free((uint8_t *)(uintptr_t)m->pub.build_id);
-        m->pub.build_id = id;
-        m->pub.build_id_bytes = info.build_id_bytes;
-        m->borrowed_id = true;
-    }
-    return TOOL_OK;
-}
-
 /* --------------------------------------------------------- files of a trace */
 
 /* The --elf file of a mapped file: by its build id, else by its name. */
@@ -408,8 +241,8 @@ static struct elf_arg *find_elf(struct modset *s, const struct mapped_file *f,
     *differs = false;
     for (unsigned i = 0; i < s->opt.nr_elfs; i++) {
         struct elf_arg *e = &s->elfs[i];
-        if (same_id(f->build_id, f->build_id_bytes, e->info.build_id,
-                    e->info.build_id_bytes)) {
+        if (modset_same_id(f->build_id, f->build_id_bytes, e->info.build_id,
+                           e->info.build_id_bytes)) {
             return e;
         }
     }
@@ -431,8 +264,8 @@ static struct elf_arg *find_elf(struct modset *s, const struct mapped_file *f,
 static bool is_mapped(const struct elf_arg *e, const struct mapped_file *v, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++) {
-        if (same_id(v[i].build_id, v[i].build_id_bytes, e->info.build_id,
-                    e->info.build_id_bytes)) {
+        if (modset_same_id(v[i].build_id, v[i].build_id_bytes, e->info.build_id,
+                           e->info.build_id_bytes)) {
             return true;
         }
     }
@@ -461,7 +294,7 @@ static struct mod *find_mod(struct modset *s, const struct mapped_file *f,
             continue;
         }
         if (f->build_id_bytes
-                ? same_id(f->build_id, f->build_id_bytes, m->pub.build_id, own)
+                ? modset_same_id(f->build_id, f->build_id_bytes, m->pub.build_id, own)
                 : !own && m->generation == generation && !strcmp(f->path, m->pub.path)) {
             return m;
         }
@@ -477,7 +310,7 @@ static int resolve_elf(struct modset *s, struct elf_arg *e, const struct mapped_
                  ? new_mod(s, f->path, e->info.build_id, e->info.build_id_bytes)
                  : new_mod(s, f->path, f->build_id, f->build_id_bytes);
     if (!e->mod) {
-        return no_memory(s);
+        return modset_no_memory(s);
     }
     e->mod->elf = e;
     e->mod->pub.file = e->file;
@@ -517,19 +350,19 @@ static int resolve(struct modset *s, const struct target *t, struct mapped_file 
     }
     f->mod = new_mod(s, f->path, f->build_id, f->build_id_bytes);
     if (!f->mod) {
-        return no_memory(s);
+        return modset_no_memory(s);
     }
     f->mod->generation = generation;
-    return find_own(s, t, f->mod);
+    return modset_find_own(s, t, f, f->mod);
 }
 
 int modset_check_machine(const struct modset *s, const struct target *t)
 {
     for (unsigned i = 0; i < s->opt.nr_elfs; i++) {
         const struct elf_arg *e = &s->elfs[i];
-        if (!right_machine(&e->info, t)) {
+        if (!modset_right_machine(&e->info, t)) {
             tool_error(s->opt.prog, "%s: a file of %s, but %s is a trace of %s", e->path,
-                       machine_name(e->info.machine, e->info.big_endian), t->path,
+                       modset_machine_name(e->info.machine, e->info.big_endian), t->path,
                        t->name);
             return TOOL_FAILED;
         }
@@ -551,7 +384,7 @@ int modset_resolve(struct modset *s, const struct target *t, struct mapped_file 
     int status = TOOL_OK;
 
     if (!order) {
-        return no_memory(s);
+        return modset_no_memory(s);
     }
     s->loaded = true;
     for (uint32_t i = 0; i < n; i++) {
@@ -569,7 +402,7 @@ int modset_resolve_elf(struct modset *s, struct elf_arg *e)
     if (!e->mod) {
         e->mod = new_mod(s, e->path, e->info.build_id, e->info.build_id_bytes);
         if (!e->mod) {
-            return no_memory(s);
+            return modset_no_memory(s);
         }
         e->mod->elf = e;
         e->mod->pub.file = e->file;
@@ -609,11 +442,11 @@ int modset_reject(struct modset *s, const struct target *t, struct mod **m,
     }
     *m = new_mod(s, old->pub.path, NULL, 0);
     if (!*m) {
-        return no_memory(s);
+        return modset_no_memory(s);
     }
     (*m)->generation = generation;
     (*m)->rejected = true;
-    return without_file(s, *m, why, true) ? TOOL_OK : no_memory(s);
+    return modset_without_file(s, *m, why, true) ? TOOL_OK : modset_no_memory(s);
 }
 
 int modset_status(const struct modset *s)

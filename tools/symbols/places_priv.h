@@ -3,6 +3,7 @@
 #ifndef TOOLS_PLACES_PRIV_H
 #define TOOLS_PLACES_PRIV_H
 
+#include "input/embedded.h"
 #include "places.h"
 
 /* ---------------------------------------------------------- places_modules.c */
@@ -51,11 +52,22 @@ struct modset {
     struct symfile_servers servers;
 };
 
+/* places_set.c */
+bool modset_same_id(const uint8_t *a, uint32_t n, const uint8_t *b, uint32_t m);
+struct symfile_options modset_file_options(struct modset *s);
+/* Stores why a module has no file.  With `remark' prints it once, unless quiet. */
+bool modset_without_file(struct modset *s, struct mod *m, const char *why, bool remark);
+/* Replaces a text of malloc(3); false: no memory. */
+bool modset_set_text(const char **field, const char *text);
+/* Says so; TOOL_FAILED. */
+int modset_no_memory(const struct modset *s);
+
 /* A file that is mapped in a trace, as code. */
 struct mapped_file {
     const char *path;
     const uint8_t *build_id;
     uint32_t build_id_bytes;
+    uint64_t dev, inode;
     uint32_t seq;        /* order of appearance, from 0 */
     struct mod *mod;     /* NULL: not known yet */
     uint32_t process;    /* the first process that mapped it */
@@ -70,7 +82,15 @@ struct target {
     uint32_t machine;
     bool big_endian;
     uint8_t addr_bits;
+    struct embedded *embedded; /* its files */
 };
+
+const char *modset_machine_name(uint32_t machine, bool big_endian);
+bool modset_right_machine(const struct symfile_info *i, const struct target *t);
+
+/* places_own.c: the file of a module that no --elf file is: a TOOL_* status. */
+int modset_find_own(struct modset *s, const struct target *t, const struct mapped_file *f,
+                    struct mod *m);
 
 /* Finds or makes the modules of a trace's files.  Returns a TOOL_* status, after a
  * message on stderr if it failed. */

@@ -13,6 +13,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "input/embedded.h"
 #include "symfile_sections.h"
 #include "symfile_table_priv.h"
 
@@ -215,9 +216,11 @@ enum symfile_status symfile_open(struct symfile **out, const char *path,
     size_t n = strlen(path);
     snprintf(f->label, sizeof(f->label), "%s%s", n < sizeof(f->label) ? "" : "...",
              n < sizeof(f->label) ? path : path + n - (sizeof(f->label) - 4));
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    enum symfile_status status = map_file(f, fd, err);
     opt = opt ? opt : &none;
+    f->image = opt->image != NULL;
+    int fd = f->image ? fcntl(*opt->image, F_DUPFD_CLOEXEC, 3)
+                      : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    enum symfile_status status = map_file(f, fd, err);
     if (status == SYMFILE_OK && opt->flags & SYMFILE_HEADERS) {
         if (!symfile_read_headers(f)) {
             status = fail(err, SYMFILE_NOMEM, "%s: no memory", f->label);
@@ -234,6 +237,12 @@ enum symfile_status symfile_open(struct symfile **out, const char *path,
     }
     *out = f;
     return SYMFILE_OK;
+}
+
+int symfile_descriptor(const struct symfile *f)
+{
+    return f->image ? embedded_image(f->map, f->map_bytes)
+                    : open(f->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 }
 
 void symfile_close(struct symfile *f)

@@ -66,6 +66,9 @@ struct symfile_options {
     unsigned nr_debug_dirs;
     unsigned seconds;                /* of processor time that reading may take; 0: 60 */
     struct symfile_servers *servers; /* NULL: none is queried */
+    const int
+        *image; /* a descriptor of the file's bytes, which stays the caller's: the path
+                         is only its name; or NULL */
     const char *debug_file; /* used if no other is found and its build id fits; or NULL */
 };
 
@@ -103,6 +106,8 @@ struct symfile_info {
     uint32_t build_id_bytes; /* 0: none */
 };
 void symfile_info(const struct symfile *f, struct symfile_info *out);
+/* A new descriptor of the file's bytes, which the caller closes; -1: there is none. */
+int symfile_descriptor(const struct symfile *f);
 
 /* The vaddr at which the byte at an offset of the file is loaded; false if it is not.
  * If two segments contain the byte, the executable one counts. */

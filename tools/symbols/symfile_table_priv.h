@@ -118,6 +118,7 @@ struct symfile {
     char label[300]; /* the path for messages: the end of a long one */
     uint8_t *map;    /* the ELF file */
     size_t map_bytes;
+    bool image; /* nothing is at its path */
     uint32_t machine;
     uint16_t type;
     uint32_t eflags;

@@ -24,6 +24,7 @@
 #include "input/machine.h"
 #include "input/trace.h"
 #include "machine_facts.h"
+#include "file_facts.h"
 #include "memory_facts.h"
 
 /* Bytes of a process's arguments that text shows. */
@@ -40,6 +41,8 @@ struct facts {
     struct ctr_maps *maps; /* NULL: not known */
     struct machine_facts *machine;
     struct memory_facts *memory;
+    struct ctr_files *files;  /* NULL: of a stream */
+    uint64_t events_bytes;    /* of the file, without them */
     struct ctr_diag *damages; /* in parts that reading does not need: the first ones */
     uint32_t nr_damages;
     uint64_t damaged; /* number of all such damages */
@@ -437,8 +440,8 @@ static bool put_text(struct textbuf *b, const struct ctr_trace *tr, const struct
                         "size          %" PRIu64 " bytes in %" PRIu64
                         " chunks, %.2f bits per instruction, ratio %.2f\n",
                         in->file_bytes, in->chunks,
-                        per(8.0 * (double)in->file_bytes, in->insns),
-                        per((double)in->raw_bytes, in->file_bytes)) &&
+                        per(8.0 * (double)f->events_bytes, in->insns),
+                        per((double)in->raw_bytes, f->events_bytes)) &&
          textbuf_printf(b, "processes     %u\n", in->processes);
     for (uint32_t i = 0; ok && (p = ctr_trace_process(tr, i)) != NULL; i++) {
         ok = textbuf_printf(b, "  %d", p->pid) &&
@@ -464,7 +467,8 @@ static bool put_text(struct textbuf *b, const struct ctr_trace *tr, const struct
         }
         ok = ok && textbuf_printf(b, "\n");
     }
-    ok = ok && machine_facts_text(b, f->machine) && memory_facts_text(b, f->memory);
+    ok = ok && machine_facts_text(b, f->machine) && memory_facts_text(b, f->memory) &&
+         file_facts_text(b, f->files);
     if (ok && in->events & CTR_HAS_REG) {
         ok = put_regs_text(b, tr);
     }
@@ -571,8 +575,8 @@ static bool put_json(struct textbuf *b, const struct ctr_trace *tr, const struct
                        in->file_bytes, in->raw_bytes) &&
         put_dropped_json(b, in) &&
         textbuf_printf(b, ",\"bits_per_instruction\":%.4f,\"ratio\":%.4f,\"processes\":[",
-                       per(8.0 * (double)in->file_bytes, in->insns),
-                       per((double)in->raw_bytes, in->file_bytes));
+                       per(8.0 * (double)f->events_bytes, in->insns),
+                       per((double)in->raw_bytes, f->events_bytes));
     for (uint32_t i = 0; ok && (p = ctr_trace_process(tr, i)) != NULL; i++) {
         ok = textbuf_printf(b, "%s{\"pid\":%d,\"ppid\":%d", i ? "," : "", p->pid,
                             p->ppid) &&
@@ -597,7 +601,7 @@ static bool put_json(struct textbuf *b, const struct ctr_trace *tr, const struct
             textbuf_printf(b, "}");
     }
     ok = ok && textbuf_printf(b, "]") && machine_facts_json(b, f->machine) &&
-         memory_facts_json(b, f->memory);
+         memory_facts_json(b, f->memory) && file_facts_json(b, f->files);
     if (ok && in->events & CTR_HAS_REG) {
         ok = put_regs_json(b, tr);
     }
@@ -610,6 +614,7 @@ static void free_facts(struct facts *f)
     comm_free(f->names);
     machine_facts_free(f->machine);
     memory_facts_free(f->memory);
+    ctr_files_free(f->files);
     free(f->changes);
     free(f->damages);
 }
@@ -629,6 +634,10 @@ int dump_info(struct ctr_trace *tr, const struct dump_options *opt)
     if (status && status != TOOL_PARTIAL && !f.info.seekable) {
         free_facts(&f);
         return status;
+    }
+    f.events_bytes = f.info.file_bytes;
+    if (f.info.seekable && !ctr_files_load(&f.files, tr, NULL)) {
+        f.events_bytes -= ctr_files_stored(f.files);
     }
     start = (time_t)(f.info.start_realtime_ns / 1000000000u);
     if (!gmtime_r(&start, &tm) ||

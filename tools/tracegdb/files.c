@@ -280,11 +280,10 @@ static int rank_path(const char *path, const char *name)
                                                              : 0;
 }
 
-/* The file of a module of the trace that the guest names so; NULL. */
-static const char *path_of(const struct session *s, const char *name)
+/* The file of a module of the trace that the guest names so: a descriptor, or -1. */
+static int open_module(const struct session *s, const char *name)
 {
     const struct module **v, *found = NULL;
-    struct symfile_info info;
     uint32_t n = 0;
     int best = 0;
 
@@ -298,11 +297,7 @@ static const char *path_of(const struct session *s, const char *name)
         }
     }
     free(v);
-    if (!found) {
-        return NULL;
-    }
-    symfile_info(found->file, &info);
-    return info.path;
+    return found ? symfile_descriptor(found->file) : -1;
 }
 
 /* "start-end rwxp offset dev inode path", as in /proc. */
@@ -354,7 +349,7 @@ static bool open_file(struct session *s, const char *p)
 {
     struct file_server *f = server_of(s);
     char name[4096];
-    const char *end = strchr(p, ','), *path;
+    const char *end = strchr(p, ',');
     char *hex = end ? strndup(p, (size_t)(end - p)) : NULL;
     const long n = hex ? parse_hex_bytes(hex, (uint8_t *)name, sizeof(name) - 1) : -1;
     uint64_t flags;
@@ -374,10 +369,7 @@ static bool open_file(struct session *s, const char *p)
     if (flags || slot == FILES_MOST) {
         return refuse(s, flags ? GDB_EPERM : GDB_ENFILE);
     }
-    path = path_of(s, name);
-    f->fds[slot] = path               ? open(path, O_RDONLY | O_CLOEXEC)
-                   : is_maps(s, name) ? open_maps(s)
-                                      : -1;
+    f->fds[slot] = is_maps(s, name) ? open_maps(s) : open_module(s, name);
     return f->fds[slot] < 0 ? refuse(s, GDB_ENOENT)
                             : textbuf_printf(&s->out, "F%x", (unsigned)slot + 3);
 }

@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: MIT
+# --embed: a trace holds the files that were mapped, byte for byte and equal contents once;
+# where they are not, the tools give the answers that they give where they are.
+. "$SRC/tests/cli/librecord.sh"
+need_qemu_arm
+need python3
+export BIN
+fake=$qemu_dir # rec: the real one
+
+cat >guest.c <<'END2'
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+char message[4096 * 3] = "in the file";
+
+static __attribute__((noinline)) int add(int a, int b)
+{
+    return a + b;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc > 2) { /* maps a file as code, and may change it then */
+        int fd = open(argv[2], O_RDWR);
+        void *p = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+        usleep(50000);
+        if (p == MAP_FAILED ||
+            (!strcmp(argv[1], "change") && pwrite(fd, "other", 5, 100) != 5)) {
+            return 1;
+        }
+        usleep(50000);
+    }
+    printf("%s %d\n", message, add(argc, 1));
+    return 0;
+}
+END2
+mkdir -p files
+for lib in "$BUILD/sysroot/armel" /usr/arm-linux-gnueabi; do
+    [ -e "$lib/lib/ld-linux.so.3" ] && break
+done
+cp -rL "$lib/lib" files/lib || exit 1
+$cc -g -O1 -fPIE -pie -o files/guest guest.c || exit 1
+cp files/guest files/again
+
+# embedded FILE: "PATH SIZE BYTES CONTENTS CHANGED" of each file in it
+embedded() {
+    "$dump" --info --json "$1" >info.json || fail "$1: tracedump --info: status $?"
+    python3 - <<'END2'
+import json
+for f in json.load(open("info.json")).get("files", []):
+    print(f["path"].rsplit("/", 1)[-1], f["size"], f["bytes"], f["contents"], f["changed"])
+END2
+}
+
+# What is embedded: with val or reg the files with code
+for kinds in exec,mem,map exec,val,map exec,reg,map; do
+    rec 0 -q -e $kinds -o t.ctr -- qemu-arm -L "$PWD/files" files/guest
+    case $kinds in
+    *mem*) [ -z "$(embedded t.ctr)" ] || fail "$kinds: $(embedded t.ctr)" ;;
+    *) [ "$(embedded t.ctr | cut -d ' ' -f 1 | sort | tr '\n' ' ')" = 'guest ld-linux.so.3 libc.so.6 ' ] ||
+        fail "$kinds: $(embedded t.ctr)" ;;
+    esac
+done
+rec 0 -q -e all --embed=none -o t.ctr -- qemu-arm -L "$PWD/files" files/guest
+[ -z "$(embedded t.ctr)" ] || fail "none: $(embedded t.ctr)"
+rec 2 --embed=some -o t.ctr -- qemu-arm files/guest
+grep -q "'some'.*none, touched, all" stderr || fail "a wrong word: $(cat stderr)"
+
+# Two files with equal contents
+rec 0 -e all -o two.ctr -- qemu-arm -L "$PWD/files" files/guest map files/again
+grep -q '([^ ]* [KM]iB of it files)' stderr || fail "no size of files: $(cat stderr)"
+embedded two.ctr >list
+[ "$(wc -l <list)" = 4 ] || fail "two files: $(cat list)"
+[ "$(awk '/^guest|^again/ { print $4 }' list | uniq -d | wc -l)" = 1 ] || fail "not once: $(cat list)"
+[ "$(awk '{ print $4 }' list | sort -u | wc -l)" = 3 ] || fail "contents: $(cat list)"
+while read -r name size bytes _ changed; do
+    case $name in guest|again) file=files/$name ;; *) file=files/lib/$name ;; esac
+    [ "$size $bytes $changed" = "$(stat -c %s "$file") $size False" ] ||
+        fail "two files, $name: $(cat list)"
+done <list
+
+# In a ring
+rec 0 -q -e all --ring=4M -o ring.ctr -- qemu-arm -L "$PWD/files" files/guest
+[ "$(embedded ring.ctr | wc -l)" = 3 ] || fail "ring: $(embedded ring.ctr)"
+
+# A file that changes while it is mapped
+head -c 5000 /dev/urandom >files/code
+rec 0 -q -e all -o changed.ctr -- qemu-arm -L "$PWD/files" files/guest change files/code
+embedded changed.ctr >list
+grep -q '^code 5000 5000 [0-9]* True$' list || fail "changed: $(cat list)"
+[ "$(grep -c 'False$' list)" = 3 ] || fail "changed: $(cat list)"
+
+# The same answers with the files and without them
+rec 0 -q -e all --no-aslr -o t.ctr -- qemu-arm -L "$PWD/files" files/guest
+cat >read.py <<'END2'
+import sys
+sys.path.insert(0, sys.argv[1] + "/tests/cli")
+from gdbremote import Connection
+gdb = Connection("-q", "t.ctr")
+for name in sys.argv[2:]:
+    answer = gdb.request("vFile:open:%s,0,0" % name.encode().hex()).decode()
+    assert answer.startswith("F") and not answer.startswith("F-"), (name, answer)
+    data = b""
+    while True:
+        head, piece = gdb.request("vFile:pread:%s,4000,%x" % (answer[1:], len(data))).split(b";", 1)
+        if not piece:
+            break
+        data += piece
+    open("got." + name.rsplit("/", 1)[-1], "wb").write(data)
+gdb.close()
+END2
+answers() {
+    mkdir -p "$1"
+    "$BIN/tracesym" t.ctr >"$1/sym" 2>"$1/sym.err" || fail "$1: tracesym: status $?"
+    "$BIN/tracesym" --calls t.ctr >"$1/calls" 2>"$1/calls.err" || fail "$1: calls: status $?"
+    "$BIN/tracecov" t.ctr >"$1/cov" 2>"$1/cov.err" || fail "$1: tracecov: status $?"
+    "$dump" --state=call:add --stack --memory=message t.ctr >"$1/state" 2>"$1/state.err" ||
+        fail "$1: state: $? $(cat "$1/state.err")"
+    python3 read.py "$SRC" "$PWD/files/guest" "$PWD/files/lib/ld-linux.so.3" \
+        "$PWD/files/lib/libc.so.6" || fail "$1: files for gdb"
+    for name in guest lib/ld-linux.so.3 lib/libc.so.6; do
+        cmp "got.${name##*/}" "$2/$name" || fail "$1: gdb gets another $name"
+    done
+}
+answers here files
+mv files elsewhere
+answers bare elsewhere
+diff -r here bare >differs || fail "without the files: $(head -5 differs)"
+grep -q '^main' here/calls || grep -q main here/calls || fail "no main: $(head -3 here/calls)"
+grep -q 'in the file' here/state || fail "memory: $(head -20 here/state)"
+
+# Another file at the path, without build ids: not taken for the one that ran
+mkdir -p files/lib
+cp elsewhere/lib/libc.so.6 files/guest
+answers other elsewhere
+diff -r here other >differs || fail "another file there: $(head -5 differs)"
+finish
