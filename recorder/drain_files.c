@@ -19,7 +19,7 @@ int drain_look_for_file(struct drain *d, const struct slot *s, const uint8_t *re
     struct job *job;
     bool added;
 
-    if (d->embed == EMBED_NONE || bytes < sizeof(e)) {
+    if (d->embed == EMBED_NONE || !s->thread || bytes < sizeof(e)) {
         return 0;
     }
     memcpy(&e, record, sizeof(e));
@@ -28,15 +28,17 @@ int drain_look_for_file(struct drain *d, const struct slot *s, const uint8_t *re
         return 0;
     }
     file = embed_of_event(record + sizeof(e), e.p.n, e.time_ns,
-                          s->thread ? s->thread->process->host_pid : 0, d->embed);
+                          s->thread->process->host_pid, d->embed);
     if (!file) {
         return 0;
     }
-    if (!map64_put(&d->files, embed_file_key(file), 0, &added) || !added) {
+    /* Of one that is whole nothing more is needed; each mapping of another one counts. */
+    if (map64_get(&d->files, embed_file_key(file)) ||
+        (!file->in_part && !map64_put(&d->files, embed_file_key(file), 0, &added))) {
         free(file);
         return 0;
     }
-    job = drain_job_new(JOB_FILE, NULL, NULL);
+    job = drain_job_new(JOB_FILE, s->thread->process, NULL);
     if (!job) {
         free(file);
         return -CTR_E_NOMEM;

@@ -13,16 +13,18 @@
 
 #include "ctr_write.h"
 
-/* Of files with code (programs and libraries), or of all that are mapped.  BY_EVENTS: CODE
- * with values or registers, else none. */
-enum embed_mode { EMBED_NONE, EMBED_CODE, EMBED_ALL, EMBED_BY_EVENTS };
+/* Of files with code (programs and libraries), and what is accessed of others; or of all that
+ * are mapped.  BY_EVENTS: TOUCHED with values or registers, else none. */
+enum embed_mode { EMBED_NONE, EMBED_TOUCHED, EMBED_ALL, EMBED_BY_EVENTS };
 
 /* A file that was mapped; one piece of memory. */
 struct embed_file {
-    uint64_t dev, inode; /* as the event has them */
-    uint64_t time_ns;    /* CLOCK_MONOTONIC, 0: not known */
-    int32_t pid;    /* of a process that has mapped it, for the recorder; 0: not known */
-    uint32_t bytes; /* of the path, with its NUL */
+    uint64_t dev, inode;          /* as the event has them */
+    uint64_t time_ns;             /* CLOCK_MONOTONIC, 0: not known */
+    uint64_t start, size, offset; /* of the mapping */
+    int32_t pid; /* of a process that has mapped it, for the recorder; 0: not known */
+    uint32_t in_part; /* 1: only what is accessed of it is wanted */
+    uint32_t bytes;   /* of the path, with its NUL */
     char path[];
 };
 
@@ -34,19 +36,34 @@ size_t embed_file_bytes(const struct embed_file *file);
 /* A hash of what identifies it, not 0. */
 uint64_t embed_file_key(const struct embed_file *file);
 
-/* Those that are in one trace.  One thread at a time. */
+/* Those that are in one trace.  One thread at a time.  What returns int: 0, -CTR_E_NOMEM or
+ * what the writer returned; a file that cannot be read, or is not the one that was mapped, is
+ * no error. */
 struct embed;
 
 /* NULL: no memory. */
 struct embed *embed_new(const struct ctr_meta *meta);
 void embed_free(struct embed *e);
 
-/*
- * Writes the bytes of a file; nothing if it is there already, or cannot be read, or is not
- * the one that was mapped.  Returns 0 or what the writer returned.
- */
+/* Writes all bytes of a file, unless they are there already. */
 int embed_write(struct embed *e, struct ctr_writer *w, const struct embed_file *file,
                 struct ctr_diag *diag);
+
+/* Where a process has mapped files that are wanted in part.  Zeroed: none. */
+struct embed_ranges {
+    struct embed_range *v;
+    size_t n, cap;
+};
+void embed_ranges_fini(struct embed_ranges *ranges);
+
+/* A process has mapped such a file. */
+int embed_map(struct embed *e, struct embed_ranges *ranges,
+              const struct embed_file *file);
+/* Writes what a chunk of the process accessed of such files, in pieces of 64 KiB.  What it has
+ * unmapped again may count, too. */
+int embed_accessed(struct embed *e, struct ctr_writer *w, struct embed_ranges *ranges,
+                   const struct ctr_packed *chunk, struct ctr_diag *diag);
+
 /* At the end: notes which of them have been changed since. */
 int embed_finish(struct embed *e, struct ctr_writer *w, struct ctr_diag *diag);
 

@@ -48,6 +48,7 @@ struct guest_process {
     uint64_t limbo_ns;      /* since when it is an unattached QEMU, 0: it is not */
     struct epoch *epoch;    /* the drain's: its newest, or NULL */
     struct map64 keyframes; /* pages, see keyframes.h: the writer's */
+    struct embed_ranges files; /* that it has mapped: the writer's */
     uint32_t index;
     struct guest_process *next;
 };
@@ -69,7 +70,7 @@ enum job_kind {
     JOB_REGS,        /* regs: the register table */
     JOB_PROCESS,     /* process: a new one */
     JOB_THREAD,      /* thread: a new one */
-    JOB_FILE,        /* file: bytes of one that was mapped */
+    JOB_FILE,        /* process, file: that it has mapped */
     JOB_CHUNK,       /* thread, segs */
     JOB_THREAD_END,  /* thread, freed by the writer afterwards */
     JOB_PROCESS_END, /* process, freed by the writer afterwards */

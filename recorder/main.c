@@ -69,7 +69,7 @@ static const struct words event_words = WORDS_OF_NAMES("event", kinds);
 static const struct {
     const char *name;
     enum embed_mode mode;
-} embeds[] = {{"none", EMBED_NONE}, {"touched", EMBED_CODE}, {"all", EMBED_ALL}};
+} embeds[] = {{"none", EMBED_NONE}, {"touched", EMBED_TOUCHED}, {"all", EMBED_ALL}};
 
 static const struct words embed_words = WORDS_OF_NAMES("choice", embeds);
 
@@ -213,8 +213,8 @@ static int settle(struct tool_options *o, struct session_config *config,
             CTR_EVENTS_EXEC | CTR_EVENTS_MAP | CTR_EVENTS_THR | CTR_EVENTS_MARK;
     }
     if (config->embed == EMBED_BY_EVENTS) {
-        config->embed =
-            config->events & (CTR_EVENTS_VAL | CTR_EVENTS_REG) ? EMBED_CODE : EMBED_NONE;
+        config->embed = config->events & (CTR_EVENTS_VAL | CTR_EVENTS_REG) ? EMBED_TOUCHED
+                                                                           : EMBED_NONE;
     }
     if (config->ring && config->discard) {
         return tool_usage_error(o->prog,

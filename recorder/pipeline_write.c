@@ -129,6 +129,7 @@ void *pipeline_writer_main(void *arg)
             free(job->thread);
         } else if (job->kind == JOB_PROCESS_END) {
             map64_fini(&job->process->keyframes);
+            embed_ranges_fini(&job->process->files);
             free(job->process);
         }
 

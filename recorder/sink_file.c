@@ -15,6 +15,7 @@ static int file_write(struct sink *s, struct job *job, struct ctr_diag *diag)
     struct sink_file *f = (struct sink_file *)s;
     struct guest_process *p = job->process;
     struct guest_thread *t = job->thread;
+    int err;
 
     switch (job->kind) {
     case JOB_REGS:
@@ -28,9 +29,13 @@ static int file_write(struct sink *s, struct job *job, struct ctr_diag *diag)
         return ctr_writer_thread(f->writer, p->index, t->tid, t->ptid, t->start_ns,
                                  &t->index, diag);
     case JOB_FILE:
-        return embed_write(f->embed, f->writer, job->file, diag);
+        return job->file->in_part ? embed_map(f->embed, &p->files, job->file)
+                                  : embed_write(f->embed, f->writer, job->file, diag);
     case JOB_CHUNK:
-        return ctr_writer_chunk(f->writer, t->index, job->packed, diag);
+        err = ctr_writer_chunk(f->writer, t->index, job->packed, diag);
+        return err ? err
+                   : embed_accessed(f->embed, f->writer, &t->process->files, job->packed,
+                                    diag);
     case JOB_THREAD_END:
         return ctr_writer_thread_end(f->writer, t->index, t->end_ns, t->end_reason,
                                      t->end_status, t->incomplete || t->unsure);

@@ -48,7 +48,9 @@ static int ring_announce(struct sink *s, struct job *job, bool *all,
         }
         break;
     case JOB_FILE:
-        ring_file(r, job->file, embed_file_bytes(job->file));
+        if (!job->file->in_part) {
+            ring_file(r, job->file, embed_file_bytes(job->file));
+        }
         break;
     case JOB_THREAD_END:
         if (t->index != UINT32_MAX) {

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT */
+/* The files of a trace: finds and opens what was mapped, and writes sections. */
+#include "embed_priv.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/array.h"
+
+/* A file is not embedded if it is larger, nor are more of them. */
+#define MAX_SIZE (UINT64_C(4) << 30)
+#define MAX_FILES 60000u
+#define NS UINT64_C(1000000000)
+
+struct embed *embed_new(const struct ctr_meta *meta)
+{
+    struct embed *e = calloc(1, sizeof(*e));
+
+    if (e) {
+        e->real_ns = (int64_t)(meta->start_realtime_ns - meta->start_ns);
+        e->piece = malloc(CTR_EMBED_BYTES);
+    }
+    if (e && !e->piece) {
+        free(e);
+        e = NULL;
+    }
+    return e;
+}
+
+void embed_free(struct embed *e)
+{
+    if (e) {
+        for (size_t i = 0; i < e->n_files; i++) {
+            free(e->files[i].file);
+            free(e->files[i].done);
+        }
+        map64_fini(&e->seen);
+        free(e->files);
+        free(e->contents);
+        free(e->piece);
+        free(e);
+    }
+}
+
+/*
+ * Opens the file if it is a regular one and the one that was mapped: what a path names may
+ * be another by now, or anything, as a guest can write to its events.  The device of a
+ * mapping may be another than that of the file (overlayfs).
+ */
+static int open_path(const char *path, const struct embed_file *file, struct stat *st)
+{
+    const int at = open(path, O_PATH | O_CLOEXEC);
+    char self[32];
+    int fd = -1;
+
+    if (at >= 0 && fstat(at, st) == 0 && S_ISREG(st->st_mode) &&
+        st->st_ino == file->inode && st->st_size > 0 &&
+        (uint64_t)st->st_size <= MAX_SIZE) {
+        snprintf(self, sizeof(self), "/proc/self/fd/%d", at);
+        fd = open(self, O_RDONLY | O_CLOEXEC);
+    }
+    if (at >= 0) {
+        close(at);
+    }
+    return fd;
+}
+
+/* Where the process sees it, if it is not there for the recorder. */
+int embed_open(const struct embed_file *file, struct stat *st)
+{
+    char rooted[CTR_EMBED_PATH + 32];
+    int fd = open_path(file->path, file, st);
+
+    if (fd < 0 && file->pid > 0) {
+        snprintf(rooted, sizeof(rooted), "/proc/%d/root%s", (int)file->pid, file->path);
+        fd = open_path(rooted, file, st);
+    }
+    return fd;
+}
+
+static uint64_t ns_of(struct timespec t)
+{
+    return (uint64_t)t.tv_sec * NS + (uint64_t)t.tv_nsec;
+}
+
+bool embed_is_same(const struct stat *a, const struct stat *b)
+{
+    return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
+           ns_of(a->st_mtim) == ns_of(b->st_mtim);
+}
+
+int embed_entry(struct embed *e, const struct embed_file *file, struct embedded **out,
+                int *fd)
+{
+    struct embedded f = {0};
+    bool added = false;
+    uint32_t *number = map64_put(&e->seen, embed_file_key(file), 0, &added);
+
+    *out = NULL;
+    *fd = -1;
+    if (!number) {
+        return -CTR_E_NOMEM;
+    }
+    if (!added) {
+        *out = *number ? &e->files[*number - 1] : NULL;
+        return 0;
+    }
+    *fd = e->n_files < MAX_FILES ? embed_open(file, &f.st) : -1;
+    if (*fd < 0) {
+        return 0;
+    }
+    f.file = malloc(embed_file_bytes(file));
+    if (!f.file ||
+        !array_reserve(&e->files, &e->cap_files, e->n_files + 1, sizeof(*e->files))) {
+        free(f.file);
+        close(*fd);
+        *fd = -1;
+        return -CTR_E_NOMEM;
+    }
+    memcpy(f.file, file, embed_file_bytes(file));
+    f.changed =
+        file->time_ns && ns_of(f.st.st_mtim) > file->time_ns + (uint64_t)e->real_ns;
+    e->files[e->n_files] = f;
+    *out = &e->files[e->n_files++];
+    *number = (uint32_t)e->n_files;
+    return 0;
+}
+
+bool embed_read(struct embed *e, int fd, uint64_t off, size_t n)
+{
+    for (size_t done = 0; done < n;) {
+        const ssize_t got = pread(fd, e->piece + done, n - done, (off_t)(off + done));
+
+        if (got <= 0) {
+            return false;
+        }
+        done += (size_t)got;
+    }
+    return true;
+}
+
+int embed_contents(struct embed *e, const struct contents *c, uint32_t *number)
+{
+    if (!array_reserve(&e->contents, &e->cap_contents, e->n_contents + 1,
+                       sizeof(*e->contents))) {
+        return -CTR_E_NOMEM;
+    }
+    *number = (uint32_t)e->n_contents;
+    e->contents[e->n_contents++] = *c;
+    return 0;
+}
+
+int embed_section(struct embed *e, struct ctr_writer *w, struct embedded *f, uint64_t off,
+                  size_t n, struct ctr_diag *diag)
+{
+    const struct ctr_embed to = {.path = f->file->path,
+                                 .dev = f->file->dev,
+                                 .inode = f->file->inode,
+                                 .size = (uint64_t)f->st.st_size,
+                                 .offset = off,
+                                 .bytes = e->piece,
+                                 .n = n,
+                                 .number = f->number,
+                                 .changed = f->changed};
+
+    f->there = true;
+    return ctr_writer_embed(w, &to, diag);
+}
