@@ -120,7 +120,7 @@ int digest_os(struct digest *d, struct ctr_job *job, const struct ctr_os_event *
     switch (e->type) {
     case CTR_EVENT_SYSCALL:
     case CTR_EVENT_SYSRET:
-        if (ctr_parse_syscall(e, &call) || !guest_call_forks(call.name)) {
+        if (ctr_parse_syscall(e, &call) || !ctr_syscall_forks(&call)) {
             return 0;
         }
         if (e->type == CTR_EVENT_SYSCALL) {

@@ -9,7 +9,7 @@
 
 struct finder {
     struct call_frames *out;
-    const struct moment *at;
+    const struct ctr_moment *at;
     size_t cap;
     bool no_memory;
 };
@@ -63,7 +63,7 @@ static void find_now(const struct finder *f, const struct ctr_trace *tr, uint32_
  * of the thread, where all calls end, is not.
  */
 int call_frames_find(struct call_frames *out, struct ctr_trace *tr, const char *path,
-                     const struct places *places, const struct moment *at,
+                     const struct places *places, const struct ctr_moment *at,
                      const struct calltree_options *opt)
 {
     const struct ctr_thread *t = ctr_trace_thread(tr, at->thread);

@@ -31,7 +31,7 @@ struct call_frames {
 /* Returns a TOOL_* status, after a message on stderr if it is not TOOL_OK.  To be freed in
  * any case.  The trace must be a file. */
 int call_frames_find(struct call_frames *out, struct ctr_trace *tr, const char *path,
-                     const struct places *places, const struct moment *at,
+                     const struct places *places, const struct ctr_moment *at,
                      const struct calltree_options *opt);
 void call_frames_free(struct call_frames *f);
 

@@ -16,7 +16,6 @@
 
 #include "dump/search_print.h"
 #include "input/trace.h"
-#include "query/fork.h"
 #include "query/threads.h"
 
 enum tool_parsed search_parse(struct search_request *r, int key, const char *arg)
@@ -334,7 +333,7 @@ static int search_process(struct answer *a, int *status)
 }
 
 int dump_search(struct ctr_trace *tr, const struct dump_options *opt,
-                const struct search_request *request, const struct moment *at)
+                const struct search_request *request, const struct ctr_moment *at)
 {
     struct answer a = {.search = {.tr = tr,
                                   .opt = opt,
@@ -352,7 +351,7 @@ int dump_search(struct ctr_trace *tr, const struct dump_options *opt,
         if (ret || status || !s->left.n || !request->back) {
             break;
         }
-        forked = fork_find(tr, a.process, &s->at, &s->diag);
+        forked = ctr_moment_fork(tr, a.process, &s->at, &s->diag);
         ret = forked < 0 ? forked : 0;
         a.process = ctr_trace_thread(tr, s->at.thread)->process;
     }

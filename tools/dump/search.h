@@ -49,6 +49,6 @@ int search_check(const struct search_request *r, bool find,
  * Returns as dump_events; TOOL_NOTHING after a line on stderr if there is none.
  */
 int dump_search(struct ctr_trace *tr, const struct dump_options *opt,
-                const struct search_request *request, const struct moment *at);
+                const struct search_request *request, const struct ctr_moment *at);
 
 #endif

@@ -54,7 +54,7 @@ struct search {
     struct ctr_trace *tr;
     const struct dump_options *opt;
     const struct search_request *request;
-    struct moment at;        /* where it begins */
+    struct ctr_moment at;    /* where it begins */
     struct search_span when; /* of the moment; not known if there is one thread */
     struct ctr_filter filter;
     struct search_bytes left; /* without an event yet */
@@ -69,7 +69,7 @@ struct search_source {
     uint32_t thread;
     bool done;
     unsigned flags; /* CTR_SEARCH_*, of the next step */
-    struct moment from;
+    struct ctr_moment from;
     struct ctr_chunk chunk;
     unsigned again;       /* times that the chunk was found again */
     struct search_hit *v; /* of the chunk, the closest to the moment first */

@@ -68,7 +68,8 @@ int search_source_init(struct search_source *source, struct search *s,
         source->flags |= s->at.before_system ? CTR_SEARCH_SYSTEM : CTR_SEARCH_POINT;
         return 0;
     }
-    source->from = (struct moment){.thread = t->index, .ordinal = t->first + t->insns};
+    source->from =
+        (struct ctr_moment){.thread = t->index, .ordinal = t->first + t->insns};
     source->flags |= back ? CTR_SEARCH_POINT : CTR_SEARCH_SYSTEM;
     source->done = !t->insns || (back && t->start_ns > latest_ns(s));
     return back || source->done ? 0
@@ -147,7 +148,7 @@ static int add_hit(struct reading *r, struct search_hit h)
 /* Whether an event is on the right side of the moment, as ctr_search counts. */
 static bool is_side(const struct reading *r, uint64_t ordinal, bool system)
 {
-    const struct moment *at = &r->s->at;
+    const struct ctr_moment *at = &r->s->at;
     bool here = system && !at->before_system; /* it is before the moment */
     bool before = here ? ordinal <= at->ordinal : ordinal < at->ordinal;
 
@@ -337,14 +338,14 @@ static int find_chunk(struct search_source *source, struct search *s)
 
 /* Where to go on after a chunk.  What the system did after its last instruction, or the rest
  * of the accesses of the one before its first, may be found there again. */
-static struct moment after_chunk(const struct search_source *source, bool back)
+static struct ctr_moment after_chunk(const struct search_source *source, bool back)
 {
     uint64_t first = source->chunk.first, last = first + source->chunk.insns;
     uint64_t again = source->again;
 
-    return (struct moment){.thread = source->thread,
-                           .ordinal = back ? first - (again < first ? again : first)
-                                           : last - (last > first) + again};
+    return (struct ctr_moment){.thread = source->thread,
+                               .ordinal = back ? first - (again < first ? again : first)
+                                               : last - (last > first) + again};
 }
 
 /* Whether one of the chunk's hits touches bytes that are left: source->next is the first. */

@@ -24,5 +24,5 @@ bool timed_creates(const struct ctr_os_event *e)
     struct ctr_syscall s;
 
     return e->type == CTR_EVENT_SYSCALL && ctr_parse_syscall(e, &s) == 0 &&
-           guest_call_forks(s.name);
+           ctr_syscall_forks(&s);
 }

@@ -96,15 +96,3 @@ void guest_store(const struct guest *g, uint8_t *p, uint64_t v, unsigned bytes)
         p[g->big_endian ? bytes - 1 - i : i] = (uint8_t)(v >> 8 * i);
     }
 }
-
-bool guest_call_forks(struct ctr_str name)
-{
-    static const char *const names[] = {"fork", "vfork", "clone", "clone3"};
-
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        if (name.n == strlen(names[i]) && !memcmp(name.p, names[i], name.n)) {
-            return true;
-        }
-    }
-    return false;
-}

@@ -104,7 +104,4 @@ static inline uint64_t guest_word(const struct guest *g, uint64_t v)
     return g->word == 4 ? (uint32_t)v : v;
 }
 
-/* Whether a system call of this name makes a thread or a process. */
-bool guest_call_forks(struct ctr_str name);
-
 #endif

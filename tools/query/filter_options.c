@@ -181,7 +181,7 @@ static int resolve_moment(const struct moment_text *m, const char *option,
                           const struct ctr_filter *threads, const struct bound *out)
 {
     struct locate_request request = *r;
-    struct moment found;
+    struct ctr_moment found;
     struct ctr_info info;
     int status;
 

@@ -51,20 +51,13 @@ bool moment_parse(const char *text, struct moment_text *out);
 /* The parts of symbol files that finding it needs: SYMFILE_*. */
 unsigned moment_symbols(const struct moment_text *text);
 
-/* A moment in a trace. */
-struct moment {
-    uint32_t thread;    /* index */
-    uint64_t ordinal;   /* before this instruction; may be the one after the last */
-    uint64_t time_ns;   /* of the trace: the last time known before it */
-    bool before_system; /* and before what the system did right before that instruction */
-};
-
 /*
  * Finds a moment; `filter' selects threads.  option: for messages.  locate: for CALL; its
  * places may be NULL otherwise.  Returns TOOL_OK; TOOL_NOTHING after a line on stderr if
  * there is no such moment; or TOOL_USAGE, TOOL_FAILED.  Files only.
  */
 int moment_find(const struct moment_text *text, const struct ctr_filter *filter,
-                const struct locate_request *locate, unsigned jobs, struct moment *out);
+                const struct locate_request *locate, unsigned jobs,
+                struct ctr_moment *out);
 
 #endif

@@ -23,7 +23,7 @@ struct finding {
     const struct ctr_filter *filter;
     const struct locate_request *locate;
     unsigned jobs;
-    struct moment *out;
+    struct ctr_moment *out;
 };
 
 /* A place in a thread that may be the moment. */
@@ -62,15 +62,9 @@ static int failed(const struct finding *f, int ret, const struct ctr_diag *diag)
 static int at_ordinal(const struct finding *f, uint32_t thread, uint64_t ordinal)
 {
     struct ctr_diag diag = {.off = CTR_NO_OFF};
-    uint64_t pc;
-    int ret;
+    int ret = ctr_moment_at(f->locate->trace, thread, ordinal, f->out, &diag);
 
-    f->out->before_system = false;
-    f->out->thread = thread;
-    f->out->ordinal = ordinal;
-    ret = ctr_state_at(f->locate->trace, thread, ordinal, NULL, &pc, &f->out->time_ns,
-                       &diag);
-    return ret && ret != -CTR_E_INVAL ? failed(f, ret, &diag) : TOOL_OK;
+    return ret ? failed(f, ret, &diag) : TOOL_OK;
 }
 
 /* ------------------------------------------------------- places in a thread */
@@ -156,25 +150,18 @@ static int first_exec(struct ctr_trace *tr, const struct ctr_filter *filter,
 
 static int find_time(const struct finding *f)
 {
-    struct ctr_filter filter = {.kinds = CTR_KIND_EXEC, .nthread = 1};
     struct ctr_diag diag = {.off = CTR_NO_OFF};
     const struct ctr_thread *t;
     struct ctr_info info;
-    uint64_t ordinal;
-    unsigned flags;
     int ret = choose_thread(f, &t);
 
     if (ret) {
         return ret;
     }
     ctr_trace_info(f->locate->trace, &info);
-    filter.threads = &t->index;
-    filter.from_ns = threads_time(&info, f->text->value);
-    ret = first_exec(f->locate->trace, &filter, &ordinal, &flags, &diag);
-    if (ret < 0) {
-        return failed(f, ret, &diag);
-    }
-    return at_ordinal(f, t->index, ret ? ordinal : t->first + t->insns);
+    ret = ctr_moment_time(f->locate->trace, t->index, threads_time(&info, f->text->value),
+                          f->out, &diag);
+    return ret ? failed(f, ret, &diag) : TOOL_OK;
 }
 
 static int find_end(const struct finding *f)
@@ -501,7 +488,8 @@ static int find_event(const struct finding *f)
 }
 
 int moment_find(const struct moment_text *text, const struct ctr_filter *filter,
-                const struct locate_request *locate, unsigned jobs, struct moment *out)
+                const struct locate_request *locate, unsigned jobs,
+                struct ctr_moment *out)
 {
     struct finding f = {text, filter, locate, jobs, out};
     struct ctr_info info;

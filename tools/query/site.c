@@ -243,7 +243,7 @@ bool site_json(struct textbuf *b, const struct site *s, const struct site_option
 }
 
 bool site_address(struct textbuf *b, const struct places *places, struct ctr_trace *tr,
-                  const struct moment *at, uint64_t addr)
+                  const struct ctr_moment *at, uint64_t addr)
 {
     const struct ctr_thread *t = ctr_trace_thread(tr, at->thread);
     uint64_t ordinal = at->ordinal - (at->ordinal >= t->first + t->insns), until, offset;

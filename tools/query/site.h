@@ -58,7 +58,7 @@ bool site_json(struct textbuf *b, const struct site *s, const struct site_option
 /* " <main>", " <main+4>": the function of an address in a thread's process at an instruction,
  * which may be its end; nothing if there is none.  False: no memory. */
 bool site_address(struct textbuf *b, const struct places *places, struct ctr_trace *tr,
-                  const struct moment *at, uint64_t addr);
+                  const struct ctr_moment *at, uint64_t addr);
 
 /* sym_name_bare_length of a function as its caller names it: "malloc@plt" is "malloc". */
 size_t site_called_length(const char *name);

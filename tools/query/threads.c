@@ -385,14 +385,3 @@ uint64_t threads_time(const struct ctr_info *info, uint64_t ns)
 {
     return ns > UINT64_MAX - info->start_ns ? UINT64_MAX : info->start_ns + ns;
 }
-
-bool threads_single(const struct ctr_trace *tr, uint32_t process)
-{
-    const struct ctr_thread *t;
-    unsigned n = 0;
-
-    for (uint32_t i = 0; (t = ctr_trace_thread(tr, i)) != NULL; i++) {
-        n += t->process == process;
-    }
-    return n == 1;
-}

@@ -63,9 +63,6 @@ bool thread_names_ids(const struct thread_names *list, int32_t **ids);
 /* Whether a filter's lists of pids, tids, processes and threads select a thread. */
 bool threads_selected(const struct ctr_filter *filter, const struct ctr_thread *t);
 
-/* Whether a process has one thread only in the trace. */
-bool threads_single(const struct ctr_trace *tr, uint32_t process);
-
 /* A time since the start of the recording as a time of the trace. */
 uint64_t threads_time(const struct ctr_info *info, uint64_t since_start_ns);
 

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "query/threads.h"
 #include "state/memory_priv.h"
 
 #define FIRST_LINES 16u
@@ -22,7 +21,7 @@ static uint64_t kernel_begins(const struct ctr_info *info)
 }
 
 int memory_open(struct memory_view **out, struct ctr_trace *tr,
-                const struct places *places, const struct moment *at, unsigned jobs,
+                const struct places *places, const struct ctr_moment *at, unsigned jobs,
                 struct ctr_diag *diag)
 {
     struct memory_view *m = calloc(1, sizeof(*m));
@@ -40,7 +39,7 @@ int memory_open(struct memory_view **out, struct ctr_trace *tr,
                                   .at = *at,
                                   .process = t->process,
                                   .jobs = jobs,
-                                  .alone = threads_single(tr, t->process),
+                                  .alone = ctr_process_single(tr, t->process),
                                   .cap = FIRST_LINES};
         m->lines = calloc(m->cap, sizeof(*m->lines));
         ret = m->lines ? memory_origins_open(&m->origins, tr, diag) : -CTR_E_NOMEM;
@@ -104,7 +103,7 @@ static bool survives(struct line *line, const struct near_access *a, bool forwar
 }
 
 /* Forgets what is different at another moment of the thread; false: all may be. */
-static bool keep_lines(struct memory_view *m, const struct moment *at)
+static bool keep_lines(struct memory_view *m, const struct ctr_moment *at)
 {
     const bool forward = at->ordinal >= m->at.ordinal;
     const uint64_t from = forward ? m->at.ordinal : at->ordinal;
@@ -145,7 +144,7 @@ static bool keep_lines(struct memory_view *m, const struct moment *at)
     return true;
 }
 
-void memory_move(struct memory_view *m, const struct moment *at)
+void memory_move(struct memory_view *m, const struct ctr_moment *at)
 {
     const bool kept = keep_lines(m, at);
 
@@ -155,7 +154,7 @@ void memory_move(struct memory_view *m, const struct moment *at)
     }
     m->placed = false;
     m->process = ctr_trace_thread(m->tr, at->thread)->process;
-    m->alone = threads_single(m->tr, m->process);
+    m->alone = ctr_process_single(m->tr, m->process);
     forget_lines(m);
 }
 

@@ -35,11 +35,11 @@ struct memory_view;
 /* places: for the contents of files; NULL: without them.  jobs: workers of a search.
  * Returns 0 or a negated enum ctr_error. */
 int memory_open(struct memory_view **out, struct ctr_trace *tr,
-                const struct places *places, const struct moment *at, unsigned jobs,
+                const struct places *places, const struct ctr_moment *at, unsigned jobs,
                 struct ctr_diag *diag);
 /* Goes on to another moment, of any thread: what was read is forgotten, but not what is
  * known of mappings and files, so that this is cheaper than memory_open. */
-void memory_move(struct memory_view *m, const struct moment *at);
+void memory_move(struct memory_view *m, const struct ctr_moment *at);
 /* Chunks that are decoded at most for one search (0, at first: any number).  What is not found
  * in them is not known. */
 void memory_limit(struct memory_view *m, uint32_t chunks);

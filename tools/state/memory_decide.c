@@ -8,7 +8,7 @@
 /* Forks and moves that are followed. */
 #define MAX_DEPTH 200u
 
-static unsigned point_of(const struct moment *at)
+static unsigned point_of(const struct ctr_moment *at)
 {
     return at->before_system ? CTR_SEARCH_SYSTEM : 0;
 }
@@ -164,7 +164,7 @@ int lookup_find_origin(struct lookup *l)
 static int go_back(struct lookup *l)
 {
     uint64_t from = l->base + l->begin;
-    struct moment at;
+    struct ctr_moment at;
     int ret = 0;
 
     if (l->origin.kind == ORIGIN_MOVED) {

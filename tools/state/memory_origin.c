@@ -7,8 +7,6 @@
 
 #include "cannoli/events.h"
 #include "common/array.h"
-#include "query/fork.h"
-#include "query/threads.h"
 
 #define PROT_EXECUTE 4u
 
@@ -28,8 +26,8 @@ struct memory_origins {
     struct memory_origin last;
     uint64_t last_ns; /* UINT64_MAX: none */
     struct known_fork {
-        struct moment at;
-        int found; /* as of fork_find */
+        struct ctr_moment at;
+        int found; /* as of ctr_moment_fork */
         bool searched;
     } *forks; /* by process */
     size_t nr_forks;
@@ -98,7 +96,7 @@ static bool read_process(struct memory_origins *o, uint32_t process)
     o->n = 0;
     o->first_ns = UINT64_MAX;
     o->last_ns = UINT64_MAX;
-    o->single = threads_single(o->tr, process);
+    o->single = ctr_process_single(o->tr, process);
     o->process =
         ctr_maps_history(o->maps, process, add_mapping, o) ? UINT32_MAX : process;
     return o->process == process;
@@ -260,7 +258,7 @@ bool memory_origin_since(struct memory_origins *o, uint64_t begin_ns, uint32_t t
         ctr_maps_time(o->maps, &chunk, ordinal, &until) >= begin_ns) {
         return true;
     }
-    if (threads_single(o->tr, ctr_trace_thread(o->tr, thread)->process)) {
+    if (ctr_process_single(o->tr, ctr_trace_thread(o->tr, thread)->process)) {
         return false; /* the change was its own */
     }
     ret = ctr_state_at(o->tr, thread, ordinal, NULL, &pc, &then, &diag);
@@ -269,7 +267,7 @@ bool memory_origin_since(struct memory_origins *o, uint64_t begin_ns, uint32_t t
 
 /* ------------------------------------------------------------- forks and moves */
 
-int memory_origin_fork(struct memory_origins *o, uint32_t process, struct moment *out,
+int memory_origin_fork(struct memory_origins *o, uint32_t process, struct ctr_moment *out,
                        struct ctr_diag *diag)
 {
     struct known_fork *f;
@@ -280,7 +278,7 @@ int memory_origin_fork(struct memory_origins *o, uint32_t process, struct moment
     }
     f = &o->forks[process];
     if (!f->searched) {
-        f->found = fork_find(o->tr, process, &f->at, diag);
+        f->found = ctr_moment_fork(o->tr, process, &f->at, diag);
         if (f->found < 0) {
             return f->found;
         }
@@ -291,7 +289,7 @@ int memory_origin_fork(struct memory_origins *o, uint32_t process, struct moment
 }
 
 int memory_origin_moved(struct memory_origins *o, uint32_t process, uint64_t addr,
-                        uint64_t begin_ns, struct moment *out, uint64_t *from,
+                        uint64_t begin_ns, struct ctr_moment *out, uint64_t *from,
                         struct ctr_diag *diag)
 {
     const struct ctr_filter filter = {.kinds = CTR_KIND_MAP,
@@ -311,10 +309,10 @@ int memory_origin_moved(struct memory_origins *o, uint32_t process, uint64_t add
     while ((ret = ctr_cursor_next(c, &ev, diag)) == 1) {
         if (ev.kind == CTR_CURSOR_OS && !ctr_parse_map(&ev.os, &m) &&
             m.op == CTR_MAP_MREMAP && addr - m.start < m.size) {
-            *out = (struct moment){.thread = ev.os.thread->index,
-                                   .ordinal = ev.os.ordinal,
-                                   .time_ns = begin_ns - 1,
-                                   .before_system = true};
+            *out = (struct ctr_moment){.thread = ev.os.thread->index,
+                                       .ordinal = ev.os.ordinal,
+                                       .time_ns = begin_ns - 1,
+                                       .before_system = true};
             *from = addr - m.start + m.old_start;
             found = true;
         }

@@ -58,13 +58,13 @@ bool memory_origins_part(const struct memory_origins *o);
 /* The following return 1, 0, or a negated enum ctr_error. */
 
 /* The moment of the fork that made a process, in its parent; 0: none that is recorded. */
-int memory_origin_fork(struct memory_origins *o, uint32_t process, struct moment *out,
+int memory_origin_fork(struct memory_origins *o, uint32_t process, struct ctr_moment *out,
                        struct ctr_diag *diag);
 
 /* Of memory that was moved to addr at a time: the moment right before, and *from, where it
  * was; 0: that is not known. */
 int memory_origin_moved(struct memory_origins *o, uint32_t process, uint64_t addr,
-                        uint64_t begin_ns, struct moment *out, uint64_t *from,
+                        uint64_t begin_ns, struct ctr_moment *out, uint64_t *from,
                         struct ctr_diag *diag);
 
 #endif

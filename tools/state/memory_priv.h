@@ -38,7 +38,7 @@ struct memory_view {
     bool placed;     /* of a machine: `space' is that of the moment, its table, ... */
     bool known;      /* ... if that is known */
     uint64_t space;
-    struct moment at;
+    struct ctr_moment at;
     uint32_t process;
     unsigned jobs;
     uint32_t most; /* chunks of a search; 0: any number */

@@ -26,7 +26,7 @@
 struct stack {
     struct ctr_trace *tr;
     const struct dump_options *opt;
-    const struct moment *at;
+    const struct ctr_moment *at;
     const struct ctr_thread *thread;
     struct ctr_info info;
     struct call_printer printer;
@@ -311,7 +311,7 @@ static int begin(struct stack *s)
 }
 
 int dump_stack(struct ctr_trace *tr, const struct dump_options *opt,
-               const struct moment *at)
+               const struct ctr_moment *at)
 {
     struct stack s = {.tr = tr,
                       .opt = opt,

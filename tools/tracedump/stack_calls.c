@@ -64,7 +64,7 @@ static int read_states(struct stack_calls *c)
 }
 
 int stack_calls_open(struct stack_calls *c, const struct dump_options *opt,
-                     const struct moment *at)
+                     const struct ctr_moment *at)
 {
     const struct calltree_options tree = {
         .prog = PROG, .jobs = opt->jobs, .quiet = opt->quiet};

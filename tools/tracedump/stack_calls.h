@@ -24,7 +24,7 @@ struct stack_calls {
 /* Finds them; a TOOL_* status, after a message if it is not TOOL_OK.  c->tr, printer and
  * diag are set. */
 int stack_calls_open(struct stack_calls *c, const struct dump_options *opt,
-                     const struct moment *at);
+                     const struct ctr_moment *at);
 void stack_calls_close(struct stack_calls *c);
 
 const struct call_function *stack_calls_function(const struct stack_calls *c, uint32_t i);

@@ -19,7 +19,7 @@
 
 struct state {
     const struct dump_options *opt;
-    const struct moment *request;
+    const struct ctr_moment *request;
     struct ctr_trace *tr;
     struct ctr_info info;
     const struct ctr_thread *thread;
@@ -378,7 +378,7 @@ static int read_state(struct state *s, struct ctr_diag *diag)
 }
 
 int dump_state(struct ctr_trace *tr, const struct dump_options *opt,
-               const struct moment *at)
+               const struct ctr_moment *at)
 {
     struct state s = {.opt = opt, .request = at, .tr = tr, .privilege = ""};
     struct ctr_diag diag = {.off = CTR_NO_OFF};

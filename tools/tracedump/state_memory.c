@@ -159,7 +159,7 @@ int dump_memory_check(const struct ctr_trace *tr, const struct dump_options *opt
 }
 
 int dump_memory(struct ctr_trace *tr, const struct dump_options *opt,
-                const struct moment *at)
+                const struct ctr_moment *at)
 {
     struct memory_dump d = {.opt = opt, .diag = {.off = CTR_NO_OFF}};
     struct ctr_info info;

@@ -246,7 +246,7 @@ static int print_events(struct ctr_trace *tr, const struct dump_options *opt)
 
 /* The place, and what was requested of its memory. */
 static int show_state(struct ctr_trace *tr, const struct command_line *c,
-                      const struct dump_options *opt, const struct moment *at)
+                      const struct dump_options *opt, const struct ctr_moment *at)
 {
     const struct search_request last = {
         .option = "--writers", .back = true, .kind = CTR_KIND_STORE};
@@ -270,7 +270,7 @@ static int show_mode(struct ctr_trace *tr, struct command_line *c,
                      const struct locate_request *request, const struct dump_options *opt)
 {
     const struct moment_text *text = c->state.kind ? &c->state : &c->search.moment;
-    struct moment at;
+    struct ctr_moment at;
     int status = TOOL_OK;
 
     if (text->kind) {

@@ -2,8 +2,6 @@
 /* Places where the program would stop: which of two is met first. */
 #include "resume_priv.h"
 
-#include "query/threads.h"
-
 bool resume_nearer(bool back, const struct candidate *a, const struct candidate *b)
 {
     if (!b->found || !a->found) {
@@ -29,7 +27,7 @@ int resume_when(struct session *s, struct candidate *c)
     int ret;
 
     c->when = 0;
-    if (threads_single(s->tr, s->process)) {
+    if (ctr_process_single(s->tr, s->process)) {
         return 0;
     }
     ret = ctr_state_at(s->tr, c->thread, c->ordinal, NULL, &pc, &c->when, &s->diag);

@@ -17,7 +17,6 @@
 #include <unistd.h>
 
 #include "input/comm.h"
-#include "query/fork.h"
 
 #define FILES_MOST 64
 #define READ_MOST 0x4000u
@@ -132,15 +131,15 @@ static const struct ctr_thread *first_thread(const struct session *s)
 /* Reads it where the process begins, if a program begins there. */
 static void find_vector(struct session *s, struct file_server *f)
 {
-    const struct moment here = s->at;
+    const struct ctr_moment here = s->at;
     const struct ctr_thread *first = first_thread(s);
     const int sp = gdb_regs_sp(s->regs);
-    struct moment at = {.thread = first->index}, fork;
+    struct ctr_moment at = {.thread = first->index}, fork;
     uint8_t bytes[GDB_REG_MAX];
     uint64_t pc;
 
     if (!(s->info.events & CTR_HAS_REG) || first->first || sp < 0 ||
-        fork_find(s->tr, s->process, &fork, &s->diag) == 1 ||
+        ctr_moment_fork(s->tr, s->process, &fork, &s->diag) == 1 ||
         ctr_state_at(s->tr, at.thread, 0, s->values, &pc, &at.time_ns, &s->diag) ||
         !gdb_regs_get(s->regs, s->values, pc, (unsigned)sp, bytes)) {
         return;

@@ -71,12 +71,12 @@ bool marks_list(const struct session *s, struct textbuf *b)
     return ok;
 }
 
-bool marks_find(const struct session *s, const char *name, struct moment *out)
+bool marks_find(const struct session *s, const char *name, struct ctr_moment *out)
 {
     const struct mark *m = find(s, name);
 
     if (m) {
-        *out = (struct moment){.thread = m->thread, .ordinal = m->ordinal};
+        *out = (struct ctr_moment){.thread = m->thread, .ordinal = m->ordinal};
     }
     return m != NULL;
 }

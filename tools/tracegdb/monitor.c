@@ -32,7 +32,7 @@ static bool where(struct session *s, const char *arg, struct textbuf *b)
 
 /* A name of the user's, or a moment: of an ordinal or a time the thread is the one chosen in
  * gdb.  *wrong: why there is none. */
-static bool find_moment(struct session *s, const char *arg, struct moment *at,
+static bool find_moment(struct session *s, const char *arg, struct ctr_moment *at,
                         const char **wrong)
 {
     const struct locate_request request = {
@@ -63,7 +63,7 @@ static bool find_moment(struct session *s, const char *arg, struct moment *at,
 
 static bool go_to(struct session *s, const char *arg, struct textbuf *b)
 {
-    struct moment at;
+    struct ctr_moment at;
     const char *wrong;
 
     if (!find_moment(s, arg, &at, &wrong)) {

@@ -194,7 +194,7 @@ int position_go(struct session *s, uint32_t thread, uint64_t ordinal)
             s->signal_next = 0;
             s->phase = PHASE_RETURN;
         }
-        s->at = (struct moment){
+        s->at = (struct ctr_moment){
             .thread = thread, .ordinal = ordinal, .time_ns = s->window.times[i]};
         s->process = t->process;
         s->chosen = s->stepping = thread;

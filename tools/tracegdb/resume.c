@@ -12,8 +12,6 @@
 
 #include <stdlib.h>
 
-#include "query/threads.h"
-
 /* -------------------------------------------------------------------- searching */
 
 /* The ranges of the points of some types, for a filter; their number, or -1: no memory. */
@@ -48,7 +46,7 @@ struct query {
 /* In one thread, nothing beyond the nearest place so far is of interest. */
 static void limit(const struct session *s, const struct query *q, struct ctr_filter *f)
 {
-    if (!q->best->found || !(q->way.alone || threads_single(s->tr, s->process))) {
+    if (!q->best->found || !(q->way.alone || ctr_process_single(s->tr, s->process))) {
         return;
     }
     if (q->way.back) {
@@ -311,7 +309,7 @@ static int go_once(struct session *s, bool back, struct stop *stop)
 int resume_go(struct session *s, bool back, struct stop *stop)
 {
     const uint8_t *values;
-    struct moment from;
+    struct ctr_moment from;
     uint64_t pc;
     bool stepped;
     int ret = stepover_go(s, back, &stepped);

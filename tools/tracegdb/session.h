@@ -152,8 +152,8 @@ struct session {
     bool memory_there; /* it is at the position */
 
     uint32_t process;        /* index; that of the position's thread */
-    struct moment at;        /* the position */
-    struct moment begin;     /* where the session began */
+    struct ctr_moment at;    /* the position */
+    struct ctr_moment begin; /* where the session began */
     struct stop last;        /* how it got there */
     struct ctr_found passed; /* the last event on the way there, if kind is not 0: ... */
     bool passed_back;        /* ... it went there backward */
@@ -254,7 +254,7 @@ int stepover_go(struct session *s, bool back, bool *done);
 /* Whether the instruction at the position is in the delay slot of a branch that is taken. */
 bool stepover_in_slot(struct session *s);
 /* Whether what went on may be a step of gdb's own, of which this is the end. */
-bool stepover_is_step(const struct session *s, bool back, const struct moment *from);
+bool stepover_is_step(const struct session *s, bool back, const struct ctr_moment *from);
 
 /* ------------------------------------------------------------------- signals.c */
 
@@ -353,7 +353,7 @@ size_t libraries_auxv(struct session *s, const char *program, uint8_t *out, size
 bool marks_set(struct session *s, const char *name, struct textbuf *b);
 bool marks_list(const struct session *s, struct textbuf *b);
 /* The place of a name; false: there is none. */
-bool marks_find(const struct session *s, const char *name, struct moment *out);
+bool marks_find(const struct session *s, const char *name, struct ctr_moment *out);
 void marks_free(struct session *s);
 
 /* ------------------------------------------------------------------- monitor.c */

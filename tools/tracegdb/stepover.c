@@ -94,7 +94,7 @@ int stepover_go(struct session *s, bool back, bool *done)
     return ret;
 }
 
-bool stepover_is_step(const struct session *s, bool back, const struct moment *from)
+bool stepover_is_step(const struct session *s, bool back, const struct ctr_moment *from)
 {
     uint64_t most = 0;
 

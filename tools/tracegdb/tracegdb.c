@@ -117,7 +117,7 @@ static int check_trace(const struct session *s, bool quiet)
 }
 
 /* The first instruction of a thread that the options select, unless --at says another. */
-static int find_begin(struct session *s, struct command_line *c, struct moment *out)
+static int find_begin(struct session *s, struct command_line *c, struct ctr_moment *out)
 {
     const struct locate_request request = {
         .prog = PROG, .path = s->path, .option = "--at", .trace = s->tr};
@@ -130,7 +130,7 @@ static int find_begin(struct session *s, struct command_line *c, struct moment *
     }
     for (uint32_t i = 0; (t = ctr_trace_thread(s->tr, i)) != NULL; i++) {
         if (t->insns && threads_selected(&filter, t)) {
-            *out = (struct moment){.thread = i, .ordinal = t->first};
+            *out = (struct ctr_moment){.thread = i, .ordinal = t->first};
             return TOOL_OK;
         }
     }
@@ -140,7 +140,7 @@ static int find_begin(struct session *s, struct command_line *c, struct moment *
 
 static int begin(struct session *s, struct command_line *c)
 {
-    struct moment at;
+    struct ctr_moment at;
     int status = find_begin(s, c, &at), ret;
     const struct ctr_thread *t = status ? NULL : ctr_trace_thread(s->tr, at.thread);
 

@@ -41,7 +41,7 @@ struct backtracer {
     uint32_t n;
     struct textbuf out;
     struct memory_view *memory;
-    struct moment memory_at;
+    struct ctr_moment memory_at;
     struct ctr_diag diag;
     int error;       /* of reading memory */
     unsigned number; /* of the next frame that is printed */
@@ -162,7 +162,7 @@ static struct call_state state_at(struct backtracer *b, struct instant at,
                                   uint64_t time_ns, const uint8_t *regs)
 {
     if (b->memory_at.ordinal != at.ordinal || b->memory_at.thread != at.thread) {
-        b->memory_at = (struct moment){at.thread, at.ordinal, time_ns};
+        b->memory_at = (struct ctr_moment){at.thread, at.ordinal, time_ns};
         if (b->memory) {
             memory_move(b->memory, &b->memory_at);
         }
@@ -236,7 +236,7 @@ static bool put_local(void *arg, const char *name, bool parameter,
 static bool was_written(void *arg, uint64_t addr, uint64_t n)
 {
     struct backtracer *b = arg;
-    const struct moment *at = b->opt->at;
+    const struct ctr_moment *at = b->opt->at;
     const struct instant *from = &b->calls.v[b->n - 1].from;
     const struct ctr_thread *t = ctr_trace_thread(b->tr, at->thread);
     struct ctr_range range = {addr, addr + n, 0};

@@ -9,7 +9,7 @@
 #include "query/site.h"
 
 struct backtrace_options {
-    const struct moment *at;
+    const struct ctr_moment *at;
     bool locals; /* the variables of each frame, too */
     const struct dump_options *dump;
     const struct site_options *site;

@@ -242,7 +242,7 @@ int print_trace(struct ctr_trace *tr, const struct places *places,
 
 struct found_request {
     const struct search_request *search;
-    const struct moment *at;
+    const struct ctr_moment *at;
 };
 
 static int show_found(struct ctr_trace *tr, const struct dump_options *opt,
@@ -255,7 +255,7 @@ static int show_found(struct ctr_trace *tr, const struct dump_options *opt,
 
 int print_found(struct ctr_trace *tr, const struct places *places,
                 const struct dump_options *opt, const struct site_options *site,
-                const struct search_request *search, const struct moment *at)
+                const struct search_request *search, const struct ctr_moment *at)
 {
     const struct found_request r = {search, at};
 

@@ -18,7 +18,7 @@ int print_trace(struct ctr_trace *tr, const struct places *places,
 /* The same for dump_search. */
 int print_found(struct ctr_trace *tr, const struct places *places,
                 const struct dump_options *opt, const struct site_options *site,
-                const struct search_request *search, const struct moment *at);
+                const struct search_request *search, const struct ctr_moment *at);
 
 /* The same for dump_find; site selects no modules or functions. */
 int print_places(struct ctr_trace *tr, const struct places *places,

@@ -47,7 +47,7 @@ struct tracer {
     struct textbuf out, label;
     /* the memory of one moment */
     struct memory_view *memory;
-    struct moment memory_at;
+    struct ctr_moment memory_at;
     struct ctr_diag diag;
     int error; /* of reading memory */
 };
@@ -134,7 +134,7 @@ static bool put_function(void *arg, struct textbuf *b, uint64_t addr)
 static struct call_state state_at(struct tracer *t, const struct instant *at,
                                   const struct point *p)
 {
-    t->memory_at = (struct moment){at->thread, at->ordinal, p->time_ns};
+    t->memory_at = (struct ctr_moment){at->thread, at->ordinal, p->time_ns};
     if (t->memory) {
         memory_move(t->memory, &t->memory_at);
     }

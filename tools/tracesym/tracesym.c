@@ -755,7 +755,7 @@ static int count_calls(struct ctr_trace *tr, const struct places *places,
 /* Finds the moment that an option names. */
 static int find_moment(struct ctr_trace *tr, const struct places *places,
                        const struct command_line *c, const char *option,
-                       const struct moment_text *text, struct moment *at)
+                       const struct moment_text *text, struct ctr_moment *at)
 {
     const struct locate_request request = {.prog = PROG,
                                            .path = c->dump.opt.path,
@@ -769,7 +769,7 @@ static int find_moment(struct ctr_trace *tr, const struct places *places,
 static int show_backtrace(struct ctr_trace *tr, const struct places *places,
                           const struct command_line *c)
 {
-    struct moment at;
+    struct ctr_moment at;
     const struct backtrace_options opt = {
         .at = &at, .locals = c->locals, .dump = &c->dump.opt, .site = &c->site};
     int status = find_moment(tr, places, c, "--backtrace", &c->backtrace, &at);
@@ -780,7 +780,7 @@ static int show_backtrace(struct ctr_trace *tr, const struct places *places,
 static int search(struct ctr_trace *tr, const struct places *places,
                   const struct command_line *c)
 {
-    struct moment at;
+    struct ctr_moment at;
     int status = find_moment(tr, places, c, c->search.option, &c->search.moment, &at);
 
     return status ? status

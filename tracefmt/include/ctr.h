@@ -1263,6 +1263,42 @@ CTR_API int ctr_key_page_find(struct ctr_trace *tr, uint32_t thread, uint64_t or
                               uint64_t addr, struct ctr_key_page *out,
                               struct ctr_diag *diag);
 
+/* ----------------------------------------------------------------- moments */
+
+/* A point in the run of a program. */
+struct ctr_moment {
+    uint32_t thread;       /* index in the thread table */
+    uint64_t ordinal;      /* before this instruction; may be the one after the last */
+    uint64_t time_ns;      /* of the trace: the last time known before it */
+    uint8_t before_system; /* 1: and before what the system did right before that
+                              instruction */
+};
+
+/*
+ * The moment before an instruction of a thread, or after its last one; with its time.
+ * Decodes the chunk up to there.  -CTR_E_INVAL: no such place.  Files only, as are the
+ * functions below.
+ */
+CTR_API int ctr_moment_at(struct ctr_trace *tr, uint32_t thread, uint64_t ordinal,
+                          struct ctr_moment *out, struct ctr_diag *diag);
+/* The moment before a thread's first instruction that is not known to be from before a
+ * time; after its last one if there is none.  See struct ctr_filter for what times are
+ * known. */
+CTR_API int ctr_moment_time(struct ctr_trace *tr, uint32_t thread, uint64_t time_ns,
+                            struct ctr_moment *out, struct ctr_diag *diag);
+/*
+ * The moment, in the thread that made it, of the fork that made a process: 1 and *out; 0:
+ * it was not made so, or by none that is recorded; or a negated enum ctr_error.  It is
+ * exact if system calls were recorded, else as good as the times known.
+ */
+CTR_API int ctr_moment_fork(struct ctr_trace *tr, uint32_t process,
+                            struct ctr_moment *out, struct ctr_diag *diag);
+
+/* Whether a system call is one that makes a thread or a process: 1 or 0. */
+CTR_API int ctr_syscall_forks(const struct ctr_syscall *s);
+/* Whether a process has one thread only in the trace: 1 or 0. */
+CTR_API int ctr_process_single(const struct ctr_trace *tr, uint32_t process);
+
 /* ------------------------------------------------------ index, without events */
 
 /*
