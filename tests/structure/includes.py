@@ -19,6 +19,7 @@ ORDER = [
     ["tracefmt/write", "tracefmt/file"],
     ["tracefmt/decode"],
     ["tracefmt/maps", "tracefmt/replay"],
+    ["tracefmt/memory"],
     ["common"],
     ["recorder", "jitter", "examples"],
     ["tools/guest", "tools/input"],

@@ -17,7 +17,7 @@
 
 #include "common/options.h"
 #include "stack_calls.h"
-#include "state/memory.h"
+#include "state/memory_files.h"
 #include "state/unwind.h"
 #include "tracedump.h"
 
@@ -31,7 +31,7 @@ struct stack {
     struct ctr_info info;
     struct call_printer printer;
     struct unwinder unwinder;
-    struct memory_view *memory;
+    struct ctr_memory *memory;
     struct stack_calls calls;
     uint8_t *regs;            /* of a state; NULL: not recorded */
     struct unwind_frame here; /* the frame that was printed last, if `live': */
@@ -51,7 +51,9 @@ static bool read_memory(void *arg, uint64_t addr, uint8_t *out, uint8_t *known, 
                         : memory_open(&s->memory, s->tr, s->opt->places, s->at,
                                       s->opt->jobs, &s->diag);
 
-    ret = ret ? ret : memory_read(s->memory, addr, out, known, n, text, &s->diag);
+    ret = ret ? ret
+              : ctr_memory_read(s->memory, addr, out, known, n,
+                                text ? CTR_MEMORY_TEXT : 0, &s->diag);
     s->error = s->error ? s->error : ret;
     return !ret;
 }
@@ -341,7 +343,7 @@ int dump_stack(struct ctr_trace *tr, const struct dump_options *opt,
         ret = s.error ? s.error : dump_write(s.out.out.data, s.out.out.len, &sys_errno);
         status = dump_replay_status(opt, ret, sys_errno, &s.diag);
     }
-    memory_close(s.memory);
+    ctr_memory_close(s.memory);
     textbuf_fini(&s.out.out);
     stack_calls_close(&s.calls);
     free(s.regs);

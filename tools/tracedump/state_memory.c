@@ -11,7 +11,7 @@
 
 #include "common/options.h"
 #include "input/trace.h"
-#include "state/memory.h"
+#include "state/memory_files.h"
 
 #define ROW 16u
 #define PART 65536u      /* bytes that are read at a time; whole rows */
@@ -20,7 +20,7 @@
 
 struct memory_dump {
     const struct dump_options *opt;
-    struct memory_view *view;
+    struct ctr_memory *view;
     struct textbuf out;
     int digits;           /* of an address */
     uint64_t known;       /* bytes so far */
@@ -108,7 +108,7 @@ static bool put_json(struct memory_dump *d, uint64_t addr, size_t n)
 static int put_part(struct memory_dump *d, uint64_t addr, size_t n, bool first, bool last,
                     int *sys_errno)
 {
-    int ret = memory_read(d->view, addr, d->bytes, d->is_known, n, false, &d->diag);
+    int ret = ctr_memory_read(d->view, addr, d->bytes, d->is_known, n, 0, &d->diag);
 
     for (size_t i = 0; !ret && i < n; i++) {
         d->known += d->is_known[i];
@@ -180,7 +180,7 @@ int dump_memory(struct ctr_trace *tr, const struct dump_options *opt,
                    opt->path);
         status = TOOL_NOTHING;
     }
-    memory_close(d.view);
+    ctr_memory_close(d.view);
     textbuf_fini(&d.out);
     return status;
 }

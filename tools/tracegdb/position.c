@@ -50,7 +50,7 @@ void position_close(struct session *s)
 {
     free_window(&s->window);
     free_window(&s->other);
-    memory_close(s->memory);
+    ctr_memory_close(s->memory);
     free(s->value_off);
     free(s->values);
 }
@@ -224,11 +224,11 @@ int position_memory(struct session *s, uint64_t addr, uint8_t *out, uint8_t *kno
     if (!s->memory) {
         ret = memory_open(&s->memory, s->tr, s->places, &s->at, s->jobs, &s->diag);
         if (!ret) {
-            memory_limit(s->memory, s->chunks);
+            ctr_memory_limit(s->memory, s->chunks);
         }
     } else if (!s->memory_there) {
-        memory_move(s->memory, &s->at);
+        ctr_memory_move(s->memory, &s->at);
     }
     s->memory_there = !ret;
-    return ret ? ret : memory_read(s->memory, addr, out, known, n, false, &s->diag);
+    return ret ? ret : ctr_memory_read(s->memory, addr, out, known, n, 0, &s->diag);
 }

@@ -42,7 +42,7 @@
 #include "guest/guest.h"
 #include "packet.h"
 #include "query/moment.h"
-#include "state/memory.h"
+#include "state/memory_files.h"
 #include "symbols/places.h"
 
 #define PROG "tracegdb"
@@ -148,7 +148,7 @@ struct session {
     uint32_t *value_off;  /* ... and where each is in a packed set */
     uint32_t value_bytes; /* of a packed set */
     uint8_t *values;      /* one set, as of ctr_state_at */
-    struct memory_view *memory;
+    struct ctr_memory *memory;
     bool memory_there; /* it is at the position */
 
     uint32_t process;        /* index; that of the position's thread */
@@ -214,7 +214,7 @@ int position_pc(struct session *s, uint64_t ordinal, uint64_t *pc);
 /* Whether a thread of the process is there at the position. */
 bool position_has(const struct session *s, const struct ctr_thread *t);
 
-/* As memory_read, at the position. */
+/* As ctr_memory_read, at the position. */
 int position_memory(struct session *s, uint64_t addr, uint8_t *out, uint8_t *known,
                     size_t n);
 

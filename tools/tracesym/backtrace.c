@@ -14,7 +14,7 @@
 #include "last_place.h"
 #include "prog.h"
 #include "state/call.h"
-#include "state/memory.h"
+#include "state/memory_files.h"
 #include "state/variables.h"
 
 #define STOP_NOMEM 1
@@ -40,7 +40,7 @@ struct backtracer {
     struct frame_at *v; /* one for each */
     uint32_t n;
     struct textbuf out;
-    struct memory_view *memory;
+    struct ctr_memory *memory;
     struct ctr_moment memory_at;
     struct ctr_diag diag;
     int error;       /* of reading memory */
@@ -146,7 +146,9 @@ static bool read_memory(void *arg, uint64_t addr, uint8_t *out, uint8_t *known, 
                         : memory_open(&b->memory, b->tr, b->places, &b->memory_at,
                                       b->dump->jobs, &b->diag);
 
-    ret = ret ? ret : memory_read(b->memory, addr, out, known, n, text, &b->diag);
+    ret = ret ? ret
+              : ctr_memory_read(b->memory, addr, out, known, n,
+                                text ? CTR_MEMORY_TEXT : 0, &b->diag);
     b->error = b->error ? b->error : ret;
     return !ret;
 }
@@ -164,7 +166,7 @@ static struct call_state state_at(struct backtracer *b, struct instant at,
     if (b->memory_at.ordinal != at.ordinal || b->memory_at.thread != at.thread) {
         b->memory_at = (struct ctr_moment){at.thread, at.ordinal, time_ns};
         if (b->memory) {
-            memory_move(b->memory, &b->memory_at);
+            ctr_memory_move(b->memory, &b->memory_at);
         }
     }
     return (struct call_state){
@@ -465,7 +467,7 @@ int backtrace(struct ctr_trace *tr, const struct places *places,
         remark(&b);
         status = print_all(&b);
     }
-    memory_close(b.memory);
+    ctr_memory_close(b.memory);
     textbuf_fini(&b.out);
     for (uint32_t i = 0; i < b.n; i++) {
         free(b.v[i].regs);

@@ -15,7 +15,7 @@
 #include "guest/dwarf_regs.h"
 #include "input/trace.h"
 #include "state/call.h"
-#include "state/memory.h"
+#include "state/memory_files.h"
 #include "state/variables.h"
 
 /* Calls whose registers are in memory at a time. */
@@ -46,7 +46,7 @@ struct tracer {
     size_t listed;              /* calls whose caller is selected */
     struct textbuf out, label;
     /* the memory of one moment */
-    struct memory_view *memory;
+    struct ctr_memory *memory;
     struct ctr_moment memory_at;
     struct ctr_diag diag;
     int error; /* of reading memory */
@@ -118,7 +118,9 @@ static bool read_memory(void *arg, uint64_t addr, uint8_t *out, uint8_t *known, 
                         : memory_open(&t->memory, t->tr, t->places, &t->memory_at,
                                       t->dump->jobs, &t->diag);
 
-    ret = ret ? ret : memory_read(t->memory, addr, out, known, n, text, &t->diag);
+    ret = ret ? ret
+              : ctr_memory_read(t->memory, addr, out, known, n,
+                                text ? CTR_MEMORY_TEXT : 0, &t->diag);
     t->error = t->error ? t->error : ret;
     return !ret;
 }
@@ -136,7 +138,7 @@ static struct call_state state_at(struct tracer *t, const struct instant *at,
 {
     t->memory_at = (struct ctr_moment){at->thread, at->ordinal, p->time_ns};
     if (t->memory) {
-        memory_move(t->memory, &t->memory_at);
+        ctr_memory_move(t->memory, &t->memory_at);
     }
     return (struct call_state){
         .regs = p->regs, .read = read_memory, .function = put_function, .arg = t};
@@ -501,7 +503,7 @@ int trace_calls(struct ctr_trace *tr, const struct places *places,
                           : dump_replay_status(t.dump, DUMP_STOP_NOMEM, 0, NULL);
         status = status ? status : report_missing(&t);
     }
-    memory_close(t.memory);
+    ctr_memory_close(t.memory);
     textbuf_fini(&t.out);
     textbuf_fini(&t.label);
     free(t.points);

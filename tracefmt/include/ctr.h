@@ -1299,6 +1299,95 @@ CTR_API int ctr_syscall_forks(const struct ctr_syscall *s);
 /* Whether a process has one thread only in the trace: 1 or 0. */
 CTR_API int ctr_process_single(const struct ctr_trace *tr, uint32_t process);
 
+/* ------------------------------------------------------------------ memory */
+
+/*
+ * The memory of a process at a moment, as far as the trace shows it.  A byte is known
+ *
+ *   - if the last access to it before the moment has a value: a load, a store, or what
+ *     the system read or wrote (a fork inherits its parent's memory), or a key frame;
+ *   - else if the first access after it is a load with a value;
+ *   - else if it was not written before and its mapping is of a file whose contents are
+ *     provided (struct ctr_memory_files), or is memory that begins as zeros; of a recording
+ *     of a part, only of a segment that the program cannot write.
+ *
+ * Only accesses to the same contents count: not those before memory was mapped, or after it
+ * was unmapped; those at the address that it was moved from do.
+ *
+ * Of a machine these are accesses at virtual addresses: what devices write, and what is
+ * written at another address of the same page, does not count.  Of an address that is not
+ * the kernel's (as Linux divides them) only accesses in the moment's address space do.
+ *
+ * Accesses of several threads are in recorded order.  The trace must have values (CTR_HAS_VAL)
+ * for the first two.
+ *
+ * Files only.  A struct ctr_memory is used by one thread at a time; any number of threads may
+ * read the same trace, each with one of its own.  It takes up to 64 MiB for what was read, and
+ * a history of mappings unless the caller provides it; reading takes what ctr_search and
+ * ctr_replay take.  How much of the file is read depends on how far away the accesses and key
+ * frames are that decide the bytes, not on the file's size; opening without `maps' reads all
+ * chunks that have map events.
+ */
+struct ctr_memory;
+
+/* ctr_memory_files.bytes: the program cannot write there, ... */
+#define CTR_MEMORY_CONSTANT 0x1u
+/* ... or the file has nothing there, which the system has made zeros. */
+#define CTR_MEMORY_CLEARED 0x2u
+
+/* Where the contents of mapped files come from. */
+struct ctr_memory_files {
+    /*
+     * The bytes of the file that is mapped at addr in a process (index): returns them, in *n
+     * how many there are from there on (1 or more), valid until the next call; NULL: not
+     * known.  *flags, 0 at first: CTR_MEMORY_CONSTANT, of all of these bytes;
+     * CTR_MEMORY_CLEARED, of one byte and with NULL.
+     * mapping: the one at addr; NULL if mappings are not known: then of the file whose code
+     * is there.  The functions of the trace may be called.
+     */
+    const uint8_t *(*bytes)(void *arg, const struct ctr_trace *tr, uint32_t process,
+                            uint64_t addr, const struct ctr_mapping *mapping, size_t *n,
+                            unsigned *flags);
+    void *arg;
+};
+
+struct ctr_memory_opts {
+    const struct ctr_memory_files *files; /* copied; NULL: no contents of files */
+    /* The whole history of mappings (ctr_maps_load), for any number of readers, which must
+     * be freed after them; NULL: it is loaded. */
+    const struct ctr_maps *maps;
+    unsigned workers; /* of a search; 0: as many as there are processors */
+    uint32_t most;    /* see ctr_memory_limit */
+};
+
+/* opts may be NULL.  Returns -CTR_E_INVAL on a stream or if there is no such thread. */
+CTR_API int ctr_memory_open(struct ctr_memory **out, struct ctr_trace *tr,
+                            const struct ctr_moment *at,
+                            const struct ctr_memory_opts *opts, struct ctr_diag *diag);
+/* Goes on to another moment, of any thread: what was read is forgotten, but not what is
+ * known of mappings and forks, so that this is cheaper than ctr_memory_open; near moments of
+ * a process with one thread keep what was read, too.  -CTR_E_INVAL: no such thread; nothing is
+ * changed. */
+CTR_API int ctr_memory_move(struct ctr_memory *m, const struct ctr_moment *at);
+/* Chunks that are decoded at most for one search (0, at first: any number).  What is not found
+ * in them is not known. */
+CTR_API void ctr_memory_limit(struct ctr_memory *m, uint32_t chunks);
+/* NULL is allowed. */
+CTR_API void ctr_memory_close(struct ctr_memory *m);
+
+#define CTR_MEMORY_TEXT 0x1u /* ctr_memory_read */
+
+/*
+ * Reads n bytes at addr, in the order of memory: known[i] is 1 if out[i] is right, else
+ * 0 and out[i] is 0.  CTR_MEMORY_TEXT: only up to the first NUL or byte that is not known; it
+ * costs less, and nothing after it is known.  What was read once is kept.  Returns
+ * -CTR_E_INVAL if the range ends beyond the last address, or an error of reading the file;
+ * then out and known are undefined.
+ */
+CTR_API int ctr_memory_read(struct ctr_memory *m, uint64_t addr, uint8_t *out,
+                            uint8_t *known, size_t n, unsigned flags,
+                            struct ctr_diag *diag);
+
 /* ------------------------------------------------------ index, without events */
 
 /*

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* For memory.h: the last key frames of pages, kept for the places that follow. */
-#ifndef TOOLS_MEMORY_KEY_H
-#define TOOLS_MEMORY_KEY_H
+/* Of ctr_memory: the last key frames of pages, kept for the places that follow. */
+#ifndef CTR_MEMORY_KEY_H
+#define CTR_MEMORY_KEY_H
 
 #include <stdint.h>
 

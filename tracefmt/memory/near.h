@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * For memory.h: the accesses around a place of a thread, kept, so that one who goes from
+ * Of ctr_memory: the accesses around a place of a thread, kept, so that one who goes from
  * instruction to instruction does not read the trace for each.
  */
-#ifndef TOOLS_MEMORY_NEAR_H
-#define TOOLS_MEMORY_NEAR_H
+#ifndef CTR_MEMORY_NEAR_H
+#define CTR_MEMORY_NEAR_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "ctr.h"
+#include "base/util.h"
 
 /* An access of the thread, or of the system for it. */
 struct near_access {
@@ -25,9 +25,8 @@ struct near_access {
 /* Zeroed: nothing kept yet. */
 struct memory_near {
     uint32_t thread;
-    uint64_t from, to;     /* ordinals that are kept */
-    struct near_access *v; /* by ordinal */
-    size_t n, cap;
+    uint64_t from, to;   /* ordinals that are kept */
+    struct buf accesses; /* struct near_access, by ordinal */
 };
 
 /* The most instructions between two places that are near to each other. */

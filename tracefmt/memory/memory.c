@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* The memory of a process at a moment; see memory.h.  It is kept in lines of some bytes. */
+/* The memory of a process at a moment; see ctr.h.  It is kept in lines of some bytes. */
 #include <elf.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "state/memory_priv.h"
+#include "base/util.h"
+#include "memory/memory_priv.h"
 
 #define FIRST_LINES 16u
 #define MAX_LINES 4096u /* then all are forgotten */
@@ -20,36 +21,48 @@ static uint64_t kernel_begins(const struct ctr_info *info)
                                           : UINT64_C(0xc0000000);
 }
 
-int memory_open(struct memory_view **out, struct ctr_trace *tr,
-                const struct places *places, const struct ctr_moment *at, unsigned jobs,
-                struct ctr_diag *diag)
+int ctr_memory_open(struct ctr_memory **out, struct ctr_trace *tr,
+                    const struct ctr_moment *at, const struct ctr_memory_opts *opts,
+                    struct ctr_diag *diag)
 {
-    struct memory_view *m = calloc(1, sizeof(*m));
+    static const struct ctr_memory_opts none = {0};
     const struct ctr_thread *t = ctr_trace_thread(tr, at->thread);
     struct ctr_info info;
-    int ret = m && t ? 0 : -CTR_E_NOMEM;
+    struct ctr_memory *m;
+    int ret;
 
     *out = NULL;
-    if (!ret) {
-        ctr_trace_info(tr, &info);
-        *m = (struct memory_view){.machine = info.machine,
-                                  .has_keys = info.events & CTR_HAS_KEY && info.has_index,
-                                  .shared = kernel_begins(&info),
-                                  .tr = tr,
-                                  .at = *at,
-                                  .process = t->process,
-                                  .jobs = jobs,
-                                  .alone = ctr_process_single(tr, t->process),
-                                  .cap = FIRST_LINES};
-        m->lines = calloc(m->cap, sizeof(*m->lines));
-        ret = m->lines ? memory_origins_open(&m->origins, tr, diag) : -CTR_E_NOMEM;
+    ctr_trace_info(tr, &info);
+    if (!t || !info.seekable) {
+        return ctr_fail(diag, CTR_E_INVAL, CTR_NO_OFF, "memory",
+                        "it needs a file and one of its threads");
     }
-    if (!ret) {
-        m->initial = (struct memory_initial){tr, places, memory_origins_part(m->origins)};
+    opts = opts ? opts : &none;
+    m = calloc(1, sizeof(*m));
+    if (!m) {
+        return ctr_fail_nomem(diag);
     }
+    *m = (struct ctr_memory){.machine = info.machine,
+                             .has_keys = info.events & CTR_HAS_KEY && info.has_index,
+                             .shared = kernel_begins(&info),
+                             .tr = tr,
+                             .at = *at,
+                             .process = t->process,
+                             .jobs = opts->workers,
+                             .most = opts->most,
+                             .alone = ctr_process_single(tr, t->process),
+                             .cap = FIRST_LINES};
+    m->lines = calloc(m->cap, sizeof(*m->lines));
+    ret = m->lines ? memory_origins_open(&m->origins, tr, opts->maps, diag)
+                   : ctr_fail_nomem(diag);
     if (ret) {
-        memory_close(m);
+        ctr_memory_close(m);
         return ret;
+    }
+    m->initial.tr = tr;
+    m->initial.part = memory_origins_part(m->origins);
+    if (opts->files) {
+        m->initial.files = *opts->files;
     }
     *out = m;
     return 0;
@@ -65,7 +78,7 @@ static struct line *slot_of(struct line *v, uint32_t cap, uint64_t addr)
     return &v[i & (cap - 1)];
 }
 
-static void forget_lines(struct memory_view *m)
+static void forget_lines(struct ctr_memory *m)
 {
     if (m->n) {
         memset(m->lines, 0, m->cap * sizeof(*m->lines));
@@ -103,7 +116,7 @@ static bool survives(struct line *line, const struct near_access *a, bool forwar
 }
 
 /* Forgets what is different at another moment of the thread; false: all may be. */
-static bool keep_lines(struct memory_view *m, const struct ctr_moment *at)
+static bool keep_lines(struct ctr_memory *m, const struct ctr_moment *at)
 {
     const bool forward = at->ordinal >= m->at.ordinal;
     const uint64_t from = forward ? m->at.ordinal : at->ordinal;
@@ -144,26 +157,32 @@ static bool keep_lines(struct memory_view *m, const struct ctr_moment *at)
     return true;
 }
 
-void memory_move(struct memory_view *m, const struct ctr_moment *at)
+int ctr_memory_move(struct ctr_memory *m, const struct ctr_moment *at)
 {
-    const bool kept = keep_lines(m, at);
+    const struct ctr_thread *t = ctr_trace_thread(m->tr, at->thread);
+    bool kept;
 
+    if (!t) {
+        return -CTR_E_INVAL;
+    }
+    kept = keep_lines(m, at);
     m->at = *at;
     if (kept) {
-        return;
+        return 0;
     }
     m->placed = false;
-    m->process = ctr_trace_thread(m->tr, at->thread)->process;
+    m->process = t->process;
     m->alone = ctr_process_single(m->tr, m->process);
     forget_lines(m);
+    return 0;
 }
 
-void memory_limit(struct memory_view *m, uint32_t chunks)
+void ctr_memory_limit(struct ctr_memory *m, uint32_t chunks)
 {
     m->most = chunks;
 }
 
-void memory_close(struct memory_view *m)
+void ctr_memory_close(struct ctr_memory *m)
 {
     if (m) {
         memory_origins_close(m->origins);
@@ -176,7 +195,7 @@ void memory_close(struct memory_view *m)
 /* ---------------------------------------------------------------------- lines */
 
 /* Makes room for one more line; false: no memory. */
-static bool make_room(struct memory_view *m)
+static bool make_room(struct ctr_memory *m)
 {
     struct line *v;
 
@@ -202,7 +221,7 @@ static bool make_room(struct memory_view *m)
 }
 
 /* The line of an address; NULL: no memory. */
-static struct line *line_of(struct memory_view *m, uint64_t addr)
+static struct line *line_of(struct ctr_memory *m, uint64_t addr)
 {
     struct line *at;
 
@@ -218,7 +237,7 @@ static struct line *line_of(struct memory_view *m, uint64_t addr)
 }
 
 /* The part of n bytes at addr that is in its line; NULL line: no memory. */
-static struct lookup lookup_of(struct memory_view *m, uint64_t addr, size_t n,
+static struct lookup lookup_of(struct ctr_memory *m, uint64_t addr, size_t n,
                                struct ctr_diag *diag)
 {
     const unsigned begin = (unsigned)(addr % LINE_BYTES);
@@ -250,7 +269,7 @@ static int find_common(struct lookup *l, const struct ctr_key_page **key)
 }
 
 /* Reads several lines at once, so that what they have in common is decoded once. */
-static int read_together(struct memory_view *m, uint64_t addr, size_t n,
+static int read_together(struct ctr_memory *m, uint64_t addr, size_t n,
                          struct ctr_diag *diag)
 {
     struct memory_since s = {.thread = m->at.thread,
@@ -263,7 +282,7 @@ static int read_together(struct memory_view *m, uint64_t addr, size_t n,
 
     for (size_t done = 0; ret >= 0 && done < n; done += l.end - l.begin) {
         l = lookup_of(m, addr + done, n - done, diag);
-        ret = l.line ? find_common(&l, &key) : -CTR_E_NOMEM;
+        ret = l.line ? find_common(&l, &key) : ctr_fail_nomem(diag);
         if (ret == 1) {
             s.from = key->ordinal < s.from ? key->ordinal : s.from;
             s.addr = s.size ? s.addr : l.base;
@@ -274,7 +293,7 @@ static int read_together(struct memory_view *m, uint64_t addr, size_t n,
                                           : memory_since_read(&s, m->tr, m->jobs, diag);
     for (size_t done = 0; ret >= 0 && s.written && done < n; done += l.end - l.begin) {
         l = lookup_of(m, addr + done, n - done, diag);
-        ret = l.line ? find_common(&l, &key) : -CTR_E_NOMEM;
+        ret = l.line ? find_common(&l, &key) : ctr_fail_nomem(diag);
         if (ret == 1) {
             lookup_apply(&l, &s);
         }
@@ -283,12 +302,17 @@ static int read_together(struct memory_view *m, uint64_t addr, size_t n,
     return ret < 0 ? ret : 0;
 }
 
-int memory_read(struct memory_view *m, uint64_t addr, uint8_t *out, uint8_t *known,
-                size_t n, bool text, struct ctr_diag *diag)
+int ctr_memory_read(struct ctr_memory *m, uint64_t addr, uint8_t *out, uint8_t *known,
+                    size_t n, unsigned flags, struct ctr_diag *diag)
 {
+    const bool text = (flags & CTR_MEMORY_TEXT) != 0;
     size_t part, together = text ? n : 0; /* up to there lines were read together */
     bool ended = false;
 
+    if (n && addr + (n - 1) < addr) {
+        return ctr_fail(diag, CTR_E_INVAL, CTR_NO_OFF, "memory",
+                        "beyond the last address");
+    }
     for (size_t done = 0; done < n; done += part) {
         struct lookup l;
         int ret = 0;
@@ -300,7 +324,7 @@ int memory_read(struct memory_view *m, uint64_t addr, uint8_t *out, uint8_t *kno
         l = lookup_of(m, addr + done, n - done, diag);
         l.text = text;
         part = l.end - l.begin;
-        ret = ret ? ret : l.line ? 0 : -CTR_E_NOMEM;
+        ret = ret ? ret : l.line ? 0 : ctr_fail_nomem(diag);
         ret = ret || ended ? ret : lookup_decide(&l);
         if (ret) {
             return ret;

@@ -1,24 +1,25 @@
 /* SPDX-License-Identifier: MIT */
-/* The histories of mappings, forks and moves; see memory_origin.h. */
-#include "state/memory_origin.h"
+/* The histories of mappings, forks and moves; see origin.h. */
+#include "memory/origin.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/util.h"
 #include "cannoli/events.h"
-#include "common/array.h"
 
 #define PROT_EXECUTE 4u
 
 struct memory_origins {
     struct ctr_trace *tr;
-    struct ctr_maps *maps; /* NULL: mappings were not recorded */
+    const struct ctr_maps *maps; /* NULL: mappings were not recorded */
+    struct ctr_maps *own_maps;   /* loaded here, or NULL */
     struct ctr_info info;
     uint64_t damage_ns; /* from then on changes may be missing */
     /* Mappings of one process, by start. */
-    struct ctr_mapping *v;
+    struct ctr_mapping *v; /* in `mappings' */
     uint32_t n;
-    size_t cap;
+    struct buf mappings;
     uint32_t process;  /* UINT32_MAX: none read yet */
     uint64_t first_ns; /* a time before that counts as this one */
     bool single;       /* it has one thread */
@@ -30,18 +31,17 @@ struct memory_origins {
         int found; /* as of ctr_moment_fork */
         bool searched;
     } *forks; /* by process */
-    size_t nr_forks;
 };
 
 int memory_origins_open(struct memory_origins **out, struct ctr_trace *tr,
-                        struct ctr_diag *diag)
+                        const struct ctr_maps *maps, struct ctr_diag *diag)
 {
     struct memory_origins *o = calloc(1, sizeof(*o));
     int ret = 0;
 
     *out = o;
     if (!o) {
-        return -CTR_E_NOMEM;
+        return ctr_fail_nomem(diag);
     }
     o->tr = tr;
     o->process = UINT32_MAX;
@@ -49,7 +49,8 @@ int memory_origins_open(struct memory_origins **out, struct ctr_trace *tr,
     o->damage_ns = UINT64_MAX;
     ctr_trace_info(tr, &o->info);
     if (o->info.events & CTR_HAS_MAP && !o->info.machine) {
-        ret = ctr_maps_load(&o->maps, tr, diag);
+        ret = maps ? 0 : ctr_maps_load(&o->own_maps, tr, diag);
+        o->maps = maps ? maps : o->own_maps;
     }
     if (!ret && o->maps) {
         ctr_maps_damage(o->maps, &o->damage_ns, NULL);
@@ -60,8 +61,8 @@ int memory_origins_open(struct memory_origins **out, struct ctr_trace *tr,
 void memory_origins_close(struct memory_origins *o)
 {
     if (o) {
-        ctr_maps_free(o->maps);
-        free(o->v);
+        ctr_maps_free(o->own_maps);
+        buf_free(&o->mappings);
         free(o->forks);
         free(o);
     }
@@ -79,10 +80,11 @@ static int add_mapping(void *arg, const struct ctr_mapping *new)
 {
     struct memory_origins *o = arg;
 
-    if (!array_reserve(&o->v, &o->cap, o->n + (size_t)1, sizeof(*o->v))) {
+    if (buf_append(&o->mappings, new, sizeof(*new))) {
         return 1;
     }
-    o->v[o->n++] = *new;
+    o->v = (struct ctr_mapping *)o->mappings.p;
+    o->n++;
     o->first_ns = new->from_ns < o->first_ns ? new->from_ns : o->first_ns;
     return 0;
 }
@@ -94,6 +96,7 @@ static bool read_process(struct memory_origins *o, uint32_t process)
         return true;
     }
     o->n = 0;
+    o->mappings.n = 0;
     o->first_ns = UINT64_MAX;
     o->last_ns = UINT64_MAX;
     o->single = ctr_process_single(o->tr, process);
@@ -272,9 +275,11 @@ int memory_origin_fork(struct memory_origins *o, uint32_t process, struct ctr_mo
 {
     struct known_fork *f;
 
-    if (!array_reserve_zeroed(&o->forks, &o->nr_forks, process + (size_t)1,
-                              sizeof(*o->forks))) {
-        return -CTR_E_NOMEM;
+    if (!o->forks) {
+        o->forks = calloc(o->info.processes + (size_t)1, sizeof(*o->forks));
+    }
+    if (!o->forks) {
+        return ctr_fail_nomem(diag);
     }
     f = &o->forks[process];
     if (!f->searched) {

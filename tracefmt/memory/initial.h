@@ -1,21 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* For memory.h: what memory holds before anything is stored there. */
-#ifndef TOOLS_MEMORY_INITIAL_H
-#define TOOLS_MEMORY_INITIAL_H
+/* Of ctr_memory: what memory holds before anything is stored there. */
+#ifndef CTR_MEMORY_INITIAL_H
+#define CTR_MEMORY_INITIAL_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "ctr.h"
-#include "state/memory_origin.h"
-#include "symbols/places.h"
+#include "memory/origin.h"
 
-/* Files of a trace's processes; places may be NULL: none are known. */
 struct memory_initial {
     const struct ctr_trace *tr;
-    const struct places *places;
-    bool part; /* memory_origins_part */
+    struct ctr_memory_files files; /* no function: none are known */
+    bool part;                     /* memory_origins_part */
 };
 
 /*

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Inside memory.h: memory.c keeps lines of memory, memory_decide.c decides what the bytes
- * of one are, memory_search.c searches the trace for it.
+ * Inside ctr_memory: memory.c keeps lines of memory, decide.c decides what the bytes of one
+ * are, search.c searches the trace for it.
  */
-#ifndef TOOLS_MEMORY_PRIV_H
-#define TOOLS_MEMORY_PRIV_H
+#ifndef CTR_MEMORY_PRIV_H
+#define CTR_MEMORY_PRIV_H
 
-#include "state/memory.h"
-#include "state/memory_initial.h"
-#include "state/memory_key.h"
-#include "state/memory_near.h"
-#include "state/memory_origin.h"
-#include "state/memory_since.h"
+#include "memory/initial.h"
+#include "memory/key.h"
+#include "memory/near.h"
+#include "memory/origin.h"
+#include "memory/since.h"
 
 #define LINE_BYTES 4096u
 
@@ -31,7 +30,7 @@ struct line {
     uint8_t state[LINE_BYTES]; /* enum byte_state */
 };
 
-struct memory_view {
+struct ctr_memory {
     struct ctr_trace *tr;
     bool machine;
     uint64_t shared; /* of a machine: from here on addresses are the kernel's */
@@ -70,7 +69,7 @@ enum lookup_pass { PASS_STORES, PASS_ALL, PASS_INITIAL };
 
 /* A search of bytes of a line. */
 struct lookup {
-    struct memory_view *m;
+    struct ctr_memory *m;
     struct line *line;
     unsigned begin, end; /* those bytes */
     bool text;           /* no more than up to the first NUL */
@@ -104,7 +103,7 @@ uint32_t lookup_open_ranges(const struct lookup *l, struct ctr_range *v);
 int lookup_search(struct lookup *l, uint64_t most);
 
 /* The position at the moment. */
-struct position lookup_place(const struct memory_view *m);
+struct position lookup_place(const struct ctr_memory *m);
 /* Finds the origin at the position, and makes the end that of the bytes that have it. */
 int lookup_find_origin(struct lookup *l);
 /* Decides the bytes, from the position at the moment on. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Decides what the bytes of a line are; see memory_priv.h. */
-#include "state/memory_priv.h"
+#include "base/util.h"
+#include "memory/memory_priv.h"
 
 /* So many bytes are first searched at so many places. */
 #define FEW_BYTES 64u
@@ -135,7 +136,7 @@ static int search_stores(struct lookup *l)
 /* The bytes that no access decides, where their contents began. */
 static void read_initial(struct lookup *l)
 {
-    const struct memory_view *m = l->m;
+    const struct ctr_memory *m = l->m;
 
     for (unsigned i = l->begin; i < l->end; i++) {
         if ((l->line->state[i] == BYTE_OPEN || l->line->state[i] == BYTE_FIRST) &&
@@ -152,7 +153,7 @@ int lookup_find_origin(struct lookup *l)
 
     if (!memory_origin_at(l->m->origins, l->pos.process, addr, l->pos.time_ns,
                           &l->origin)) {
-        return -CTR_E_NOMEM;
+        return ctr_fail_nomem(l->diag);
     }
     if (l->origin.end != UINT64_MAX && l->origin.end - addr < l->end - l->begin) {
         l->end = l->begin + (unsigned)(l->origin.end - addr);
@@ -243,7 +244,7 @@ static int search_back(const struct lookup *l, unsigned depth)
 /* The filter is shown each address space of the chunk ... */
 static int see_space(void *arg, const struct ctr_context *context)
 {
-    struct memory_view *m = arg;
+    struct ctr_memory *m = arg;
 
     if (!m->known) {
         m->space = context->table;
@@ -254,7 +255,7 @@ static int see_space(void *arg, const struct ctr_context *context)
 /* ... and that of the instruction at the moment last before it. */
 static int see_moment(void *arg, struct ctr_job *job, const struct ctr_exec *e)
 {
-    struct memory_view *m = arg;
+    struct ctr_memory *m = arg;
 
     (void)job;
     (void)e;
@@ -262,7 +263,7 @@ static int see_moment(void *arg, struct ctr_job *job, const struct ctr_exec *e)
     return 0;
 }
 
-static int find_space(struct memory_view *m, struct ctr_diag *diag)
+static int find_space(struct ctr_memory *m, struct ctr_diag *diag)
 {
     const struct ctr_thread *t = ctr_trace_thread(m->tr, m->at.thread);
     const uint64_t end = t->first + t->insns;
@@ -311,7 +312,7 @@ int lookup_read_constant(struct lookup *l)
     return each_origin(l, read_constant, 0);
 }
 
-struct position lookup_place(const struct memory_view *m)
+struct position lookup_place(const struct ctr_memory *m)
 {
     return (struct position){.thread = m->at.thread,
                              .process = m->process,
@@ -332,7 +333,7 @@ static int search_later(struct lookup *l, unsigned depth)
 
 int lookup_decide(struct lookup *l)
 {
-    const struct memory_view *m = l->m;
+    const struct ctr_memory *m = l->m;
     int ret = lookup_read_constant(l);
 
     ret = ret || !m->machine || m->placed ? ret : find_space(l->m, l->diag);

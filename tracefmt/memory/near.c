@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* The accesses around a place; see memory_near.h. */
-#include "state/memory_near.h"
+/* The accesses around a place; see near.h. */
+#include "memory/near.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "cannoli/events.h"
-#include "common/array.h"
 
 /* What an event says; false: nothing about memory. */
 static bool access_of(const struct ctr_event *ev, struct near_access *a)
@@ -60,7 +59,7 @@ static int fill(struct memory_near *w, struct ctr_trace *tr, uint32_t thread,
     struct near_access a;
     int ret = ctr_cursor_open(&c, tr, &filter, diag);
 
-    w->n = 0;
+    w->accesses.n = 0;
     w->from = w->to = 0;
     if (ret) {
         return ret;
@@ -69,11 +68,10 @@ static int fill(struct memory_near *w, struct ctr_trace *tr, uint32_t thread,
         if (!access_of(&ev, &a)) {
             continue;
         }
-        if (!array_reserve(&w->v, &w->cap, w->n + 1, sizeof(*w->v))) {
-            ret = -CTR_E_NOMEM;
+        if (buf_append(&w->accesses, &a, sizeof(a))) {
+            ret = ctr_fail_nomem(diag);
             break;
         }
-        w->v[w->n++] = a;
     }
     ctr_cursor_close(c);
     if (!ret) {
@@ -87,12 +85,13 @@ static int fill(struct memory_near *w, struct ctr_trace *tr, uint32_t thread,
 /* The first access of an instruction from this one on. */
 static size_t first_of(const struct memory_near *w, uint64_t ordinal)
 {
-    size_t low = 0, high = w->n;
+    const struct near_access *v = (const struct near_access *)w->accesses.p;
+    size_t low = 0, high = w->accesses.n / sizeof(*v);
 
     while (low < high) {
         const size_t middle = (low + high) / 2;
 
-        if (w->v[middle].ordinal < ordinal) {
+        if (v[middle].ordinal < ordinal) {
             low = middle + 1;
         } else {
             high = middle;
@@ -113,13 +112,13 @@ int memory_near_find(struct memory_near *w, struct ctr_trace *tr, uint32_t threa
         ret = fill(w, tr, thread, from, to + 1, diag);
     }
     first = ret ? 0 : first_of(w, from);
-    *v = w->v + first;
+    *v = (const struct near_access *)w->accesses.p + first;
     *n = ret ? 0 : first_of(w, to) - first;
     return ret;
 }
 
 void memory_near_free(struct memory_near *w)
 {
-    free(w->v);
+    buf_free(&w->accesses);
     *w = (struct memory_near){0};
 }

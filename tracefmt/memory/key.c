@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The last key frames of pages; see memory_key.h. */
-#include "state/memory_key.h"
+/* The last key frames of pages; see key.h. */
+#include "memory/key.h"
 
 #include <stdbool.h>
 

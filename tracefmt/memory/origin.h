@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * For memory.h: where the contents of memory come from.  What a range holds began with its
+ * Of ctr_memory: where the contents of memory come from.  What a range holds began with its
  * process, with a new mapping, or was moved there from elsewhere.
  */
-#ifndef TOOLS_MEMORY_ORIGIN_H
-#define TOOLS_MEMORY_ORIGIN_H
+#ifndef CTR_MEMORY_ORIGIN_H
+#define CTR_MEMORY_ORIGIN_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "ctr.h"
-#include "query/moment.h"
 
 enum memory_origin_kind {
     ORIGIN_UNKNOWN,
@@ -39,8 +38,9 @@ struct memory_origin {
 
 struct memory_origins;
 
+/* maps: the whole history, which must outlive them; NULL: it is loaded. */
 int memory_origins_open(struct memory_origins **out, struct ctr_trace *tr,
-                        struct ctr_diag *diag);
+                        const struct ctr_maps *maps, struct ctr_diag *diag);
 void memory_origins_close(struct memory_origins *o);
 
 /* False: no memory. */

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "cannoli/events.h"
-#include "state/memory_priv.h"
+#include "memory/memory_priv.h"
 
 /* That are decoded for each of few places. */
 #define FEW_CHUNKS 4u
@@ -188,7 +188,7 @@ static int widen(struct lookup *l, const struct ctr_found *found,
 
 static int is_space(void *arg, const struct ctr_context *context)
 {
-    const struct memory_view *m = arg;
+    const struct ctr_memory *m = arg;
 
     return m->known && context->table == m->space;
 }

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What was written between two places; see memory_since.h.  Chunks are decoded in parallel;
+ * What was written between two places; see since.h.  Chunks are decoded in parallel;
  * what each has written is applied in order.
  */
-#include "state/memory_since.h"
+#include "memory/since.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/util.h"
 #include "cannoli/events.h"
 
 /* What a job puts out: followed by n bytes. */
@@ -108,7 +109,7 @@ int memory_since_read(struct memory_since *s, struct ctr_trace *tr, unsigned job
     s->written = calloc(s->size, 1);
     s->at = calloc(s->size, sizeof(*s->at));
     if (!s->value || !s->written || !s->at) {
-        return -CTR_E_NOMEM;
+        return ctr_fail_nomem(diag);
     }
     if (s->to + s->system > s->from) {
         ret = ctr_replay(tr, &events, s, &opts, diag);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * For memory.h: what a thread, and the system for it, wrote between two places of it; what
+ * Of ctr_memory: what a thread, and the system for it, wrote between two places of it; what
  * key frames show counts as written there.
  */
-#ifndef TOOLS_MEMORY_SINCE_H
-#define TOOLS_MEMORY_SINCE_H
+#ifndef CTR_MEMORY_SINCE_H
+#define CTR_MEMORY_SINCE_H
 
 #include <stdbool.h>
 #include <stdint.h>

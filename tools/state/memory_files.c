@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/* What the files of a trace's processes hold, for its memory; see memory_files.h. */
+#include "state/memory_files.h"
+
+#include <string.h>
+
+/* Without mappings it is the file of the module whose code is there. */
+static bool is_of(const struct ctr_mapping *mapping, const struct place *place)
+{
+    return !mapping || (mapping->path[0] && !strcmp(place->module->path, mapping->path));
+}
+
+/* As ctr_memory_files.bytes. */
+static const uint8_t *file_bytes(void *arg, const struct ctr_trace *tr, uint32_t process,
+                                 uint64_t addr, const struct ctr_mapping *mapping,
+                                 size_t *n, unsigned *flags)
+{
+    const struct places *places = arg;
+    const struct symfile *file;
+    struct place place;
+
+    if (!places_find_data(places, tr, process, addr, &place) || !place.module->file) {
+        return NULL;
+    }
+    file = place.module->file;
+    if (symfile_is_cleared(file, place.vaddr)) {
+        *flags |= CTR_MEMORY_CLEARED;
+    }
+    if (!is_of(mapping, &place)) {
+        return NULL;
+    }
+    if (symfile_is_constant(file, place.vaddr)) {
+        *flags |= CTR_MEMORY_CONSTANT;
+    }
+    return symfile_bytes(file, place.vaddr, n);
+}
+
+int memory_open(struct ctr_memory **out, struct ctr_trace *tr,
+                const struct places *places, const struct ctr_moment *at, unsigned jobs,
+                struct ctr_diag *diag)
+{
+    const struct ctr_memory_files files = {file_bytes, (void *)places};
+    const struct ctr_memory_opts opts = {.files = places ? &files : NULL,
+                                         .workers = jobs};
+
+    return ctr_memory_open(out, tr, at, &opts, diag);
+}

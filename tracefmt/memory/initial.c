@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+/* Contents of files and new memory; see initial.h. */
+#include "memory/initial.h"
+
+#include <string.h>
+
+#define PROT_WRITE 2u
+
+/* What the file has at addr: bytes, at least one, or NULL. */
+static const uint8_t *find(const struct memory_initial *m, uint32_t process,
+                           uint64_t addr, const struct ctr_mapping *mapping, size_t *n,
+                           unsigned *flags)
+{
+    const uint8_t *bytes = NULL;
+
+    *n = 0;
+    *flags = 0;
+    if (m->files.bytes) {
+        bytes = m->files.bytes(m->files.arg, m->tr, process, addr, mapping, n, flags);
+    }
+    return *n ? bytes : NULL;
+}
+
+const uint8_t *memory_initial_constant(const struct memory_initial *m, uint32_t process,
+                                       uint64_t addr, const struct memory_origin *origin,
+                                       size_t *n)
+{
+    const struct ctr_mapping *c = origin->mapping;
+    const uint8_t *bytes = NULL;
+    unsigned flags;
+
+    *n = origin->end == UINT64_MAX ? SIZE_MAX : (size_t)(origin->end - addr);
+    if (!m->files.bytes || !c || origin->prot & PROT_WRITE || !c->path[0]) {
+        return NULL;
+    }
+    bytes = find(m, process, addr, c, n, &flags);
+    if (!(flags & CTR_MEMORY_CONSTANT)) {
+        bytes = NULL;
+    }
+    if (!bytes) { /* looked for again soon, as a part of it may be such */
+        *n = 64 - addr % 64;
+    }
+    *n = *n > origin->end - addr ? (size_t)(origin->end - addr) : *n;
+    return bytes;
+}
+
+/* New memory of the program's own: zeros.  The stack and what was there at the start were
+ * filled by the system. */
+static bool is_zeroed(const struct memory_origin *origin)
+{
+    const struct ctr_mapping *c = origin->mapping;
+
+    return origin->kind == ORIGIN_NEW && c && (!c->path[0] || !strcmp(c->path, "[heap]"));
+}
+
+bool memory_initial_byte(const struct memory_initial *m, uint32_t process, uint64_t addr,
+                         const struct memory_origin *origin, uint8_t *value)
+{
+    const struct ctr_mapping *c = origin->mapping;
+    const uint8_t *bytes;
+    unsigned flags;
+    size_t n;
+
+    *value = 0;
+    if (is_zeroed(origin) || (c && !c->path[0] && origin->kind != ORIGIN_PROCESS)) {
+        return !m->part && is_zeroed(origin); /* no file has it */
+    }
+    bytes = find(m, process, addr, c, &n, &flags);
+    if (bytes && (!m->part || flags & CTR_MEMORY_CONSTANT)) {
+        *value = *bytes;
+        return true;
+    }
+    return !m->part && origin->kind == ORIGIN_PROCESS && flags & CTR_MEMORY_CLEARED;
+}
