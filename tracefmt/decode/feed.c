@@ -77,6 +77,11 @@ int feed_init(struct feed *f, struct ctr_trace *tr, const struct ctr_filter *fil
         (f->filter.task ? CTR_KIND_TASK : 0) | (f->filter.context ? CTR_KIND_CTX : 0);
     f->runs = 1;
     part_reader_init(&f->index, tr);
+    f->dctx = ZSTD_createDCtx();
+    if (!f->dctx) {
+        feed_fini(f);
+        return ctr_fail_nomem(diag);
+    }
     return 0;
 }
 
@@ -93,6 +98,7 @@ void feed_fini(struct feed *f)
     buf_free(&f->before.payload);
     evdec_fini(&f->times);
     part_reader_fini(&f->index);
+    ZSTD_freeDCtx(f->dctx);
 }
 
 static int listed(const int32_t *list, uint32_t n, int32_t v)
@@ -360,7 +366,7 @@ static int select_insns(struct feed *f, struct raw_chunk *c, struct ctr_diag *di
         return 1;
     }
     int in = c->pub.start_ns >= span.from_ns;
-    int err = evdec_begin(e, &c->sec, &c->payload, &c->pub, f->tr->dctx, diag);
+    int err = evdec_begin(e, &c->sec, &c->payload, &c->pub, f->dctx, diag);
     for (; !err && e->have; err = evdec_next(e)) {
         uint64_t ordinal = e->ev.ordinal;
         if (!in && e->now >= span.from_ns) {
@@ -415,7 +421,7 @@ static int read_lasts(struct feed *f, const struct raw_chunk *c, uint32_t flags,
 {
     struct evdec *e = &f->times;
     e->task = e->context = (struct ev_last){.size = 0};
-    int err = evdec_begin(e, &c->sec, &c->payload, &c->pub, f->tr->dctx, diag);
+    int err = evdec_begin(e, &c->sec, &c->payload, &c->pub, f->dctx, diag);
     while (!err && e->have) {
         err = evdec_next(e);
     }
@@ -551,7 +557,7 @@ int feed_read(struct feed *f, const struct ctr_chunk *c, struct raw_chunk *out,
         return ctr_fail(diag, CTR_E_CORRUPT, c->off, "chunk",
                         "not the chunk of the index");
     }
-    f->tr->chunks_read++;
+    atomic_fetch_add_explicit(&f->tr->chunks_read, 1, memory_order_relaxed);
     struct selection span;
     select_span(f, ctr_trace_thread(f->tr, c->thread), &span);
     out->lo = span.from;
@@ -581,7 +587,7 @@ static int phys_may_match(struct feed *f, const struct ctr_chunk *c,
     }
     err = section_columns(&f->tr->src, sec, 1u << FRAME_PAGES, &out->payload, &why);
     err = err ? err
-              : section_frame(sec, &out->payload, FRAME_PAGES, f->tr->dctx, &f->pages,
+              : section_frame(sec, &out->payload, FRAME_PAGES, f->dctx, &f->pages,
                               "chunk.pages", &why);
     if (err == -CTR_E_NOMEM) {
         return ctr_fail_nomem(diag);
@@ -666,7 +672,7 @@ static int stream_section(struct feed *f, struct raw_chunk *out, struct ctr_diag
         if (err) {
             return err;
         }
-        tr->chunks_read++;
+        atomic_fetch_add_explicit(&tr->chunks_read, 1, memory_order_relaxed);
         err = trace_read_header(tr, sec, &row, diag);
         err = err ? err : trace_count_chunk(tr, &row.pub, diag);
         out->pub = row.pub;

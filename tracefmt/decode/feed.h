@@ -34,6 +34,7 @@ struct feed {
     struct part_reader index;
     struct evdec times; /* of chunks that extend beyond the filter's time */
     struct buf pages;   /* a chunk's column of pages */
+    ZSTD_DCtx *dctx;    /* of the columns that the feed itself reads */
     uint8_t *may;       /* what the index says of each chunk, as far as it was read */
 };
 

@@ -16,6 +16,8 @@ void part_reader_fini(struct part_reader *r)
 {
     buf_free(&r->counts);
     buf_free(&r->pages);
+    buf_free(&r->payload);
+    ZSTD_freeDCtx(r->dctx);
 }
 
 static int bad_row(const struct part_reader *r, struct ctr_diag *diag)
@@ -132,9 +134,15 @@ static int load_part(struct part_reader *r, uint32_t part, struct ctr_diag *diag
     r->part = part;
     r->chunk = g->first;
     r->loaded = 0;
-    int err = trace_part_frame(r->tr, g, 1, &r->counts, diag);
+    if (!r->dctx) {
+        r->dctx = ZSTD_createDCtx();
+    }
+    if (!r->dctx) {
+        return ctr_fail_nomem(diag);
+    }
+    int err = trace_part_frame(r->tr, g, 1, r->dctx, &r->payload, &r->counts, diag);
     if (!err) {
-        err = trace_part_frame(r->tr, g, 2, &r->pages, diag);
+        err = trace_part_frame(r->tr, g, 2, r->dctx, &r->payload, &r->pages, diag);
     }
     if (err) {
         return err;

@@ -12,7 +12,8 @@ struct part_reader {
     int loaded;
     uint32_t part;
     uint64_t chunk; /* chunk of the next row */
-    struct buf counts, pages;
+    struct buf counts, pages, payload;
+    ZSTD_DCtx *dctx; /* NULL: nothing was read yet */
     const uint8_t *c, *c_end;
     const uint8_t *p, *p_end;
 };

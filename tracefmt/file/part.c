@@ -58,16 +58,17 @@ int trace_part_rows(struct ctr_trace *tr, const struct chunk_group *g, ZSTD_DCtx
 }
 
 int trace_part_frame(struct ctr_trace *tr, const struct chunk_group *g, unsigned frame,
-                     struct buf *out, struct ctr_diag *diag)
+                     ZSTD_DCtx *dctx, struct buf *payload, struct buf *out,
+                     struct ctr_diag *diag)
 {
     struct section sec;
-    tr->parts_read += frame == 1;
+    atomic_fetch_add_explicit(&tr->parts_read, frame == 1, memory_order_relaxed);
     int err = read_header(tr, g, &sec, diag);
     if (!err) {
-        err = section_payload(&tr->src, &sec, frame + 1, &tr->payload, diag);
+        err = section_payload(&tr->src, &sec, frame + 1, payload, diag);
     }
     if (!err) {
-        err = section_frame(&sec, &tr->payload, frame, tr->dctx, out,
+        err = section_frame(&sec, payload, frame, dctx, out,
                             frame == 1 ? "part.counts" : "part.pages", diag);
     }
     return err;

@@ -68,10 +68,11 @@ struct ctr_trace {
     uint64_t stores;
     uint64_t raw_bytes; /* of the columns of all chunks */
 
-    uint64_t chunks_read; /* see ctr_trace_work */
-    uint64_t parts_read;
+    /* See ctr_trace_work, which pairs with feed.c and part.c. */
+    _Atomic uint64_t chunks_read;
+    _Atomic uint64_t parts_read;
 
-    ZSTD_DCtx *dctx; /* for everything but chunks; one thread at a time */
+    ZSTD_DCtx *dctx; /* for opening and checking; one thread at a time */
     struct buf payload;
     struct buf raw;
 };
@@ -118,7 +119,8 @@ int trace_part_rows(struct ctr_trace *tr, const struct chunk_group *g, ZSTD_DCtx
                     struct ctr_diag *diag);
 /* Its frame (1 counts, 2 pages) into *out. */
 int trace_part_frame(struct ctr_trace *tr, const struct chunk_group *g, unsigned frame,
-                     struct buf *out, struct ctr_diag *diag);
+                     ZSTD_DCtx *dctx, struct buf *payload, struct buf *out,
+                     struct ctr_diag *diag);
 /* Checks all frames, by their checksums; diag is not NULL. */
 int trace_check_part(struct ctr_trace *tr, const struct chunk_group *g,
                      struct ctr_diag *diag);

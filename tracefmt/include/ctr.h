@@ -15,9 +15,10 @@
  *   ctr_error otherwise, unless its comment says otherwise.  Where a function
  *   has a struct ctr_diag argument it may be NULL; it is filled in on failure only.
  *   The library never prints, exits, or installs signal handlers; it has no
- *   mutable global state.  A struct ctr_trace may be used by one thread at a
- *   time, except that callbacks of ctr_replay may look up processes, threads,
- *   blocks and chunks concurrently.
+ *   mutable global state.  The struct ctr_trace of a file may be used by any
+ *   number of threads at once, by each with cursors of its own, except for
+ *   ctr_trace_check and ctr_close; that of a stream by one at a time, except that
+ *   callbacks of ctr_replay may look up processes, threads, blocks and chunks.
  *   All file contents are treated as hostile: a bad file makes calls fail,
  *   never crash, and memory is bounded: reading a file takes at most 64 MiB for
  *   each worker, as a rule much less, plus 5 bytes for each chunk, 128 for
@@ -1257,8 +1258,7 @@ struct ctr_key_page {
     uint8_t data[4096];
 };
 
-/* Returns 1 and *out, 0 if there is none (or no index), or an error.  One thread at a
- * time may call it. */
+/* Returns 1 and *out, 0 if there is none (or no index), or an error. */
 CTR_API int ctr_key_page_find(struct ctr_trace *tr, uint32_t thread, uint64_t ordinal,
                               uint64_t addr, struct ctr_key_page *out,
                               struct ctr_diag *diag);
@@ -1322,8 +1322,8 @@ CTR_API int ctr_process_single(const struct ctr_trace *tr, uint32_t process);
  * for the first two.
  *
  * Files only.  A struct ctr_memory is used by one thread at a time; any number of threads may
- * read the same trace, each with one of its own.  It takes up to 64 MiB for what was read, and
- * a history of mappings unless the caller provides it; reading takes what ctr_search and
+ * read the same trace, each with one of its own.  It takes some 64 MiB at most for what was read,
+ * and a history of mappings unless the caller provides it; reading takes what ctr_search and
  * ctr_replay take.  How much of the file is read depends on how far away the accesses and key
  * frames are that decide the bytes, not on the file's size; opening without `maps' reads all
  * chunks that have map events.

@@ -9,7 +9,7 @@
 #include "memory/memory_priv.h"
 
 #define FIRST_LINES 16u
-#define MAX_LINES 4096u /* then all are forgotten */
+#define MAX_LINES 2048u /* then all are forgotten */
 /* Bytes that are read together, if many are. */
 #define TOGETHER (64u << 10)
 

@@ -22,8 +22,8 @@ static int look(struct finder *f, const struct ctr_chunk *c)
     struct evdec *e = &f->feed.times;
     int found = 0;
     int err = feed_read(&f->feed, c, &f->raw, f->diag);
-    err =
-        err ? err : evdec_begin(e, &f->raw.sec, &f->raw.payload, c, f->tr->dctx, f->diag);
+    err = err ? err
+              : evdec_begin(e, &f->raw.sec, &f->raw.payload, c, f->feed.dctx, f->diag);
     for (; !err && e->have && e->ev.ordinal <= f->ordinal; err = evdec_next(e)) {
         struct ctr_keyframe key;
         if (ctr_parse_keyframe(&e->ev, &key) || f->addr - key.addr >= key.n) {

@@ -38,7 +38,8 @@ static int find_slice(struct search *s, const struct ctr_chunk *c, struct ctr_di
     struct evdec *e = &s->feed.times;
     s->when = c->start_ns;
     int err = feed_read(&s->feed, c, &raw, diag);
-    err = err ? err : evdec_begin(e, &raw.sec, &raw.payload, &raw.pub, s->tr->dctx, diag);
+    err =
+        err ? err : evdec_begin(e, &raw.sec, &raw.payload, &raw.pub, s->feed.dctx, diag);
     for (; !err && e->have; err = evdec_next(e)) {
         if (e->ev.ordinal + s->system_here > s->ordinal) {
             break;
@@ -67,7 +68,8 @@ static int read_time(struct search *s, const struct ctr_chunk *c, uint64_t ordin
     int found = !first;
     int err = feed_read(&s->system, c, &raw, diag);
     *ns = c->start_ns;
-    err = err ? err : evdec_begin(e, &raw.sec, &raw.payload, &raw.pub, s->tr->dctx, diag);
+    err = err ? err
+              : evdec_begin(e, &raw.sec, &raw.payload, &raw.pub, s->system.dctx, diag);
     for (; !err && e->have && e->ev.ordinal <= ordinal; err = evdec_next(e)) {
         *ns = search_time(c, *ns, &e->ev);
         if (first && e->ev.ordinal == ordinal) {
