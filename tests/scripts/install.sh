@@ -64,6 +64,9 @@ for program in cursor_opens replay_profile app; do
 done
 [ "$(./app sample.ctr)" = "$("$TMP/prefix/bin/tracedump" --summary sample.ctr |
     awk '$NF == "total" { print $1 }')" ] || fail "app: $(./app sample.ctr)"
+"$BUILD/tests/cli/mktrace" key key.ctr 1 || fail "mktrace"
+./memory_at key.ctr 9 4000 0x20000 4096 >out 2>&1 && [ "$(wc -l <out)" = 256 ] &&
+    grep -q '^0x00020000 .*[0-9a-f][0-9a-f]' out || { head -3 out; fail "memory_at"; }
 # A package for the system must have no rpath.
 DESTDIR=$TMP/system cmake -D CMAKE_INSTALL_PREFIX=/usr \
     -P "$BUILD/tracefmt/cmake_install.cmake" >"$TMP/log" 2>&1 ||
