@@ -40,6 +40,7 @@ static int read_since(struct lookup *l, const struct ctr_key_page *key)
                                  .from_ns = l->origin.begin_ns,
                                  .to = l->pos.ordinal,
                                  .system = !(l->pos.point & CTR_SEARCH_SYSTEM),
+                                 .first_key = true,
                                  .addr = l->base + l->begin,
                                  .size = l->end - l->begin};
     int ret;

@@ -11,6 +11,9 @@
 #include "base/util.h"
 #include "cannoli/events.h"
 
+/* Within so many chunks values are decoded at once. */
+#define FEW_CHUNKS 3u
+
 /* What a job puts out: followed by n bytes. */
 struct write {
     uint64_t ordinal, addr, size;
@@ -87,41 +90,166 @@ static int apply(void *arg, const struct ctr_job *job, const void *data, size_t 
     return 0;
 }
 
+/* ------------------------------------------------- which instructions wrote last */
+
+/* A store, as a job puts it out. */
+struct touch {
+    uint64_t ordinal;
+    uint32_t begin, end; /* bytes of the range */
+};
+
+static int on_run(void *arg, struct ctr_job *job, const struct ctr_run *r)
+{
+    const struct memory_since *s = arg;
+
+    for (uint32_t i = 0; i < r->naccess; i++) {
+        const struct ctr_access *a = &r->access[i];
+        const uint64_t begin = a->addr > s->addr ? a->addr - s->addr : 0;
+        const uint64_t skip = a->addr < s->addr ? s->addr - a->addr : 0;
+        uint64_t end;
+        struct touch t;
+
+        if (!a->store || begin >= s->size || skip >= a->size) {
+            continue;
+        }
+        end = begin + (a->size - skip);
+        t = (struct touch){.ordinal = r->ordinal + a->insn - r->first,
+                           .begin = (uint32_t)begin,
+                           .end = end < s->size ? (uint32_t)end : s->size};
+        if (ctr_job_append(job, &t, sizeof(t))) {
+            return -CTR_E_NOMEM;
+        }
+    }
+    return 0;
+}
+
+static int note_touches(void *arg, const struct ctr_job *job, const void *data,
+                        size_t bytes)
+{
+    struct memory_since *s = arg;
+    struct touch t;
+
+    (void)job;
+    for (size_t at = 0; at < bytes; at += sizeof(t)) {
+        memcpy(&t, (const uint8_t *)data + at, sizeof(t));
+        for (uint32_t k = t.begin; k < t.end; k++) {
+            s->stored[k] = t.ordinal + 1;
+        }
+    }
+    return 0;
+}
+
+/* -------------------------------------------------------------------- reading */
+
+/* A replay of what a filter selects. */
+struct reading {
+    struct memory_since *s;
+    struct ctr_trace *tr;
+    struct ctr_filter filter;
+    struct ctr_replay_opts opts;
+    struct ctr_diag *diag;
+};
+
+static int read_part(struct reading *r, const struct ctr_replay_ops *ops, uint32_t kinds,
+                     uint64_t from, uint64_t to)
+{
+    r->filter.kinds = kinds;
+    r->filter.from = from;
+    r->filter.to = to;
+    return to > from ? ctr_replay(r->tr, ops, r->s, &r->opts, r->diag) : 0;
+}
+
+static int read_events(struct reading *r)
+{
+    static const struct ctr_replay_ops events = {.os = on_os, .ordered = apply};
+    const struct memory_since *s = r->s;
+    const uint64_t to = s->to + s->system;
+    const uint64_t keys_to = s->first_key && s->from + 1 < to ? s->from + 1 : to;
+    int ret = read_part(r, &events, CTR_KIND_SYS | CTR_KIND_KEYFRAME, s->from, keys_to);
+
+    return ret ? ret : read_part(r, &events, CTR_KIND_SYS, keys_to, to);
+}
+
+static int read_stores(struct reading *r, uint64_t from, uint64_t to)
+{
+    static const struct ctr_replay_ops stores = {.mem = on_mem, .ordered = apply};
+
+    return read_part(r, &stores, CTR_KIND_STORE, from, to);
+}
+
+/* Whether the instructions are in few chunks. */
+static bool is_short(const struct reading *r)
+{
+    struct ctr_chunk first, last;
+
+    return !ctr_trace_find(r->tr, r->s->thread, r->s->from, &first, NULL) &&
+           !ctr_trace_find(r->tr, r->s->thread, r->s->to, &last, NULL) &&
+           last.index - first.index < FEW_CHUNKS;
+}
+
+/*
+ * Values are slow to decode, and most stores are not the last one to their byte.  So first
+ * which instructions stored last, without values, and then the values of the few chunks that
+ * these are in.
+ */
+static int read_last_stores(struct reading *r)
+{
+    static const struct ctr_replay_ops runs = {.run = on_run, .ordered = note_touches};
+    struct memory_since *s = r->s;
+    uint64_t *const stored = s->stored;
+    struct ctr_chunk c;
+    int ret;
+
+    r->opts.run_accesses = CTR_RUN_ACCESSES;
+    ret = read_part(r, &runs, CTR_KIND_STORE, s->from, s->to);
+    r->opts.run_accesses = 0;
+    for (uint32_t k = 0; !ret && k < s->size; k++) {
+        uint64_t low = stored[k], high = low;
+
+        if (!low || low - 1 < s->at[k]) {
+            continue; /* nothing, or the system wrote there later */
+        }
+        ret = ctr_trace_find(r->tr, s->thread, low - 1, &c, r->diag);
+        for (uint32_t i = k; !ret && i < s->size; i++) {
+            if (stored[i] > c.first && stored[i] - 1 - c.first < c.insns) {
+                low = stored[i] < low ? stored[i] : low;
+                high = stored[i] > high ? stored[i] : high;
+                stored[i] = 0;
+            }
+        }
+        ret = ret ? ret : read_stores(r, low - 1, high);
+    }
+    return ret;
+}
+
 int memory_since_read(struct memory_since *s, struct ctr_trace *tr, unsigned jobs,
                       struct ctr_diag *diag)
 {
     const struct ctr_range range = {s->addr, s->addr + s->size, 0};
-    struct ctr_filter filter = {
-        .kinds = CTR_KIND_SYS | CTR_KIND_KEYFRAME,
-        .threads = &s->thread,
-        .nthread = 1,
-        .from = s->from,
-        .to = s->to + s->system,
-        .from_ns = s->from_ns,
+    struct reading r = {
+        .s = s,
+        .tr = tr,
+        .filter = {.threads = &s->thread, .nthread = 1, .from_ns = s->from_ns},
+        .opts = {.workers = jobs, .filter = &r.filter},
+        .diag = diag,
     };
-    /* Not at once: of a chunk that the index leaves out, events would be left out, too. */
-    const struct ctr_replay_ops events = {.os = on_os, .ordered = apply};
-    const struct ctr_replay_ops stores = {.mem = on_mem, .ordered = apply};
-    const struct ctr_replay_opts opts = {.workers = jobs, .filter = &filter};
-    int ret = 0;
+    int ret;
 
     s->value = calloc(s->size, 1);
     s->written = calloc(s->size, 1);
     s->at = calloc(s->size, sizeof(*s->at));
-    if (!s->value || !s->written || !s->at) {
+    s->stored = calloc(s->size, sizeof(*s->stored));
+    if (!s->value || !s->written || !s->at || !s->stored) {
         return ctr_fail_nomem(diag);
     }
-    if (s->to + s->system > s->from) {
-        ret = ctr_replay(tr, &events, s, &opts, diag);
+    /* Not at once: of a chunk that the index leaves out, events would be left out, too. */
+    ret = read_events(&r);
+    r.filter.addrs = &range;
+    r.filter.naddr = 1;
+    if (ret) {
+        return ret;
     }
-    filter.kinds = CTR_KIND_STORE;
-    filter.to = s->to;
-    filter.addrs = &range;
-    filter.naddr = 1;
-    if (!ret && s->to > s->from) {
-        ret = ctr_replay(tr, &stores, s, &opts, diag);
-    }
-    return ret;
+    return is_short(&r) ? read_stores(&r, s->from, s->to) : read_last_stores(&r);
 }
 
 void memory_since_free(struct memory_since *s)
@@ -129,4 +257,5 @@ void memory_since_free(struct memory_since *s)
     free(s->value);
     free(s->written);
     free(s->at);
+    free(s->stored);
 }

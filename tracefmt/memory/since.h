@@ -16,12 +16,14 @@ struct memory_since {
     uint64_t from, to; /* ordinals */
     uint64_t from_ns;  /* and not before that time */
     bool system;       /* what the system did right before `to' counts, too */
+    bool first_key;    /* of key frames only those at `from' count: there are no others */
     uint64_t addr;
     uint32_t size; /* bytes from there on */
     /* Of each, allocated by memory_since_read: */
     uint8_t *value;   /* what was written last */
     uint8_t *written; /* 0: nothing was; 1; 2: without a value */
     uint64_t *at;     /* by this instruction */
+    uint64_t *stored; /* inside */
 };
 
 /* jobs: workers that decode.  Returns 0 or a negated enum ctr_error. */
