@@ -153,6 +153,31 @@ diff -r here bare >differs || fail "without the files: $(head -5 differs)"
 grep -q '^main' here/calls || grep -q main here/calls || fail "no main: $(head -3 here/calls)"
 grep -q 'in the file' here/state || fail "memory: $(head -20 here/state)"
 
+# Memory of the data file, of a page that the program did not read; not of pieces that it did
+# not access, and of no file that was changed
+cat >memory.py <<'END2'
+import os, re, subprocess, sys
+name, start, first, last = sys.argv[1], *(int(x, 0) for x in sys.argv[2:])
+dump = [os.environ["BIN"] + "/tracedump"]
+text = subprocess.run(dump + ["-e", "map", name + ".ctr"], capture_output=True, text=True).stdout
+at = int(re.search(r"\+\+\+ mmap 0x([0-9a-f]+)-\S+ \S+ \S*/(?:data|code)\+0x%x\n" % start, text)[1], 16)
+text = subprocess.run(dump + ["--state=call:add", "--memory=0x%x-0x%x" % (at + first, at + last),
+                      name + ".ctr"], capture_output=True, text=True).stdout
+text = text[text.index("\nmemory\n") + 8:]
+got = "".join(line.split("|")[0].partition("  ")[2].partition("  ")[2].replace(" ", "") for line in text.splitlines() if line.startswith("  0x"))
+print(got)
+END2
+want() {
+    python3 -c 'import sys; sys.stdout.write(open(sys.argv[1], "rb").read()[int(sys.argv[2]):int(sys.argv[3])].hex() + "\n")' "$@"
+}
+python3 memory.py data 0x50000 0x4000 0x4100 >got
+want elsewhere/data $((0x54000)) $((0x54100)) >want
+same got want "memory of a mapped file"
+python3 memory.py all 0x50000 0x8000 0x8020 >got
+grep -q "$(want elsewhere/data $((0x58002)) $((0x58020)))" got || fail "a page that was written: $(cat got)"
+python3 memory.py changed 0 0x80 0x90 >got
+grep -q '[0-9a-f]' got && fail "known bytes of a file that was changed: $(cat got)"
+
 # Another file at the path, without build ids: not taken for the one that ran
 mkdir -p files/lib
 cp elsewhere/lib/libc.so.6 files/guest

@@ -10,7 +10,7 @@
 
 struct embedded;
 
-/* Their list is read when it is needed first.  NULL: no memory.  One thread at a time. */
+/* Their list is read when it is needed first.  NULL: no memory.  Any thread may use it. */
 struct embedded *embedded_new(struct ctr_trace *tr);
 /* NULL is allowed. */
 void embedded_free(struct embedded *e);
@@ -21,6 +21,16 @@ const struct ctr_file *embedded_find(struct embedded *e, const char *path, uint6
 /* A descriptor with its bytes, for reading, which the caller closes; -1: not all of them are
  * there, or they cannot be read. */
 int embedded_open(struct embedded *e, const struct ctr_file *file);
+
+/*
+ * The bytes that the file of a mapping has at addr, as they were when it was mapped, and in
+ * *n their number; NULL: they are not known.  Valid until embedded_free.
+ */
+const uint8_t *embedded_bytes(struct embedded *e, const struct ctr_mapping *m,
+                              uint64_t addr, size_t *n);
+/* Whether the file of a mapping was changed, so that another copy of it does not show what
+ * was mapped. */
+bool embedded_changed(struct embedded *e, const struct ctr_mapping *m);
 
 /* Why a file that was looked for may have been missed, or its bytes: the trace is damaged; a
  * negated enum ctr_error, or 0. */

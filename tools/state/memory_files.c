@@ -19,8 +19,13 @@ static const uint8_t *file_bytes(void *arg, const struct ctr_trace *tr, uint32_t
     const struct symfile *file;
     struct place place;
 
-    if (!places_find_data(places, tr, process, addr, &place) || !place.module->file) {
+    if (mapping && places_is_changed(places, mapping)) {
         return NULL;
+    }
+    if (!places_find_data(places, tr, process, addr, &place) || !place.module->file) {
+        *flags |=
+            CTR_MEMORY_CONSTANT; /* the file; ctr_memory knows what the process could */
+        return mapping ? places_mapped_bytes(places, mapping, addr, n) : NULL;
     }
     file = place.module->file;
     if (symfile_is_cleared(file, place.vaddr)) {

@@ -125,6 +125,15 @@ void places_free(struct places *p);
  */
 int places_status(const struct places *p);
 
+/*
+ * The bytes of a file of the trace that is no module, as a process has it mapped at addr, and in
+ * *n their number; NULL: they are not known.  Any thread; valid until places_free.
+ */
+const uint8_t *places_mapped_bytes(const struct places *p, const struct ctr_mapping *m,
+                                   uint64_t addr, size_t *n);
+/* Whether the mapping's file was changed while it was mapped. */
+bool places_is_changed(const struct places *p, const struct ctr_mapping *m);
+
 /* A pc in a module. */
 struct place {
     const struct module *module;

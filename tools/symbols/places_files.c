@@ -107,3 +107,14 @@ const struct module **places_modules(const struct places *p, uint32_t *n)
     }
     return list;
 }
+
+const uint8_t *places_mapped_bytes(const struct places *p, const struct ctr_mapping *m,
+                                   uint64_t addr, size_t *n)
+{
+    return embedded_bytes(p->target.embedded, m, addr, n);
+}
+
+bool places_is_changed(const struct places *p, const struct ctr_mapping *m)
+{
+    return embedded_changed(p->target.embedded, m);
+}
