@@ -215,6 +215,15 @@ bool places_each_bias(const struct places *p, const struct ctr_trace *tr,
 bool places_find_data(const struct places *p, const struct ctr_trace *tr,
                       uint32_t process, uint64_t addr, struct place *out);
 
+/* A machine's kernel, or firmware that was moved: where its file is linked to begin, and how
+ * far above that it runs. */
+struct place_kernel {
+    uint64_t start, slide;
+};
+/* That of the first --elf file that is none of a process and no module, else that of an image
+ * of --kallsyms; false: there is none, or it did not run. */
+bool places_kernel(const struct places *p, struct place_kernel *out);
+
 /*
  * The modules of the trace, in the order of the set: those that are mapped as code in it,
  * or that it made.  A file that turned out not to be the one that ran is none of them.

@@ -110,6 +110,14 @@ bool places_each_bias(const struct places *p, const struct ctr_trace *tr,
     return !ret || s.stopped;
 }
 
+bool places_kernel(const struct places *p, struct place_kernel *out)
+{
+    if (p->has_kernel) {
+        *out = p->kernel;
+    }
+    return p->has_kernel;
+}
+
 struct data_search {
     uint64_t addr;
     uint32_t process;

@@ -170,6 +170,11 @@ int places_fixed_load(struct places *p, struct ctr_trace *tr, const char *why_un
             e->mod->trusted |= found.moves;
             e->mod->filled_in = e->info.object && !s->opt.force;
             status = add_elf(p, e, found.slide);
+            if (found.moves && !e->info.object && !p->has_kernel) {
+                p->kernel =
+                    (struct place_kernel){symfile_first_vaddr(e->file), found.slide};
+                p->has_kernel = true;
+            }
         }
     }
     return status;

@@ -285,6 +285,10 @@ static bool parse_kernel(const struct loader *l, struct jit_code *c,
         }
     }
     c->nr_functions = n;
+    if (n && k.code.n && !l->p->has_kernel) {
+        l->p->kernel = (struct place_kernel){k.code.v[0].vaddr, slide};
+        l->p->has_kernel = true;
+    }
     jit_kernel_fini(&k);
     return ok;
 }

@@ -169,8 +169,10 @@ struct places {
     size_t cap_files;
     struct jit_process *jit; /* by process */
     uint32_t nr_jit;
-    struct lazy_places *lazy;  /* or NULL: all is loaded */
-    struct task_places *tasks; /* of a machine, or NULL */
+    struct lazy_places *lazy;   /* or NULL: all is loaded */
+    struct task_places *tasks;  /* of a machine, or NULL */
+    struct place_kernel kernel; /* of a machine ... */
+    bool has_kernel;            /* ... if it is known */
     bool at_once; /* for queries only that say themselves where damage matters */
 };
 

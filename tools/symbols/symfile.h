@@ -113,6 +113,9 @@ int symfile_descriptor(const struct symfile *f);
  * If two segments contain the byte, the executable one counts. */
 bool symfile_vaddr(const struct symfile *f, uint64_t offset, uint64_t *vaddr);
 
+/* The vaddr at which its first segment begins, in the order of the program headers. */
+uint64_t symfile_first_vaddr(const struct symfile *f);
+
 /* The inverse, of code: the offset of the byte that is loaded at vaddr, and in *n the bytes
  * up to the end of the segment; false if no executable segment has it from the file. */
 bool symfile_offset(const struct symfile *f, uint64_t vaddr, uint64_t *offset,

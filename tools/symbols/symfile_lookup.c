@@ -111,6 +111,11 @@ bool symfile_is_constant(const struct symfile *f, uint64_t vaddr)
     return s && !(s->flags & PF_W);
 }
 
+uint64_t symfile_first_vaddr(const struct symfile *f)
+{
+    return f->segments[0].vaddr;
+}
+
 uint32_t symfile_code(const struct symfile *f, const struct sym_code **v)
 {
     *v = f->code;

@@ -154,6 +154,12 @@ static bool next_read(struct session *s, const char *arg, struct textbuf *b)
     return search(s, arg, b, false, CTR_KIND_LOAD);
 }
 
+static bool slide(struct session *s, const char *arg, struct textbuf *b)
+{
+    (void)arg;
+    return kernel_slide(s, b);
+}
+
 static bool help(struct session *s, const char *arg, struct textbuf *b);
 
 static const struct command {
@@ -166,6 +172,7 @@ static const struct command {
      go_to},
     {"mark", "mark NAME: names this place; mark: lists the names", mark},
     {"where", "where: thread, ordinal and time", where},
+    {"slide", "slide: how far a machine's kernel has moved", slide},
     {"last-write", "last-write ADDRESS[+LENGTH]: what wrote there last", last_write},
     {"last-read", "last-read ADDRESS[+LENGTH]", last_read},
     {"next-write", "next-write ADDRESS[+LENGTH]: what writes there next", next_write},

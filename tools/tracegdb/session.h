@@ -15,6 +15,7 @@
  *   query.c      packets that begin with q and Q
  *   files.c      files that gdb reads, for symbols
  *   libraries.c  where programs and libraries are, by the mappings
+ *   kernel.c     where a machine's kernel is
  *   position.c   threads, registers, memory at the position
  *   resume.c     going on, to a breakpoint, a watchpoint, a signal, an end
  *   candidate.c  which of two places comes first
@@ -346,6 +347,13 @@ bool libraries_list(struct session *s, const char *program, struct textbuf *b);
 /* The entries of the auxiliary vector that say where the program and its loader are; their
  * bytes, at most `most', 0 if that is not known or gdb can read the vector. */
 size_t libraries_auxv(struct session *s, const char *program, uint8_t *out, size_t most);
+
+/* -------------------------------------------------------------------- kernel.c */
+
+/* The answer to qOffsets: by how much gdb has to move its symbols; nothing: not at all. */
+bool kernel_offsets(const struct session *s, struct textbuf *b);
+/* A line of text that says it. */
+bool kernel_slide(const struct session *s, struct textbuf *b);
 
 /* --------------------------------------------------------------------- marks.c */
 

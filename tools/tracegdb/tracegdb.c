@@ -247,13 +247,29 @@ static bool is_gdb(const char *arg)
     return n > 2 && n <= strlen("--gdb") && !strncmp(arg, "--gdb", n);
 }
 
+/* gdb has to have a machine's kernel before it connects, as it moves it then (kernel.c).  Of a
+ * program it finds out which one it is. */
+static const char *kernel_of(const struct command_line *c, const char *path)
+{
+    struct ctr_info info = {0};
+    struct ctr_trace *tr;
+
+    if (c->sym.elfs.n && strcmp(path, "-") != 0 && !ctr_open(&tr, path, 0, NULL)) {
+        ctr_trace_info(tr, &info);
+        ctr_close(tr);
+    }
+    return info.machine ? c->sym.elfs.v[0] : NULL;
+}
+
 /* Replaces this program by gdb, which starts it again at the other end of a pipe. */
-static int start_gdb(const struct command_line *c, int argc, char **argv)
+static int start_gdb(const struct command_line *c, const char *path, int argc,
+                     char **argv)
 {
     static const char *const found[] = {"gdb-multiarch", "gdb"};
     struct textbuf b = {0};
     char self[4096];
     const ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+    const char *const kernel = kernel_of(c, path);
     const char *const begin = n > 0 ? (self[n] = 0, self) : argv[0];
     bool ok = textbuf_printf(&b, "target remote | exec ") &&
               textbuf_shell_word(&b, begin, strlen(begin));
@@ -268,7 +284,12 @@ static int start_gdb(const struct command_line *c, int argc, char **argv)
     for (size_t i = 0; ok && i < sizeof(found) / sizeof(found[0]); i++) {
         const char *gdb = c->gdb ? c->gdb : found[i];
 
-        execlp(gdb, gdb, "-q", "-ex", b.data, (char *)NULL);
+        if (kernel) { /* whose code is in no memory that the trace has */
+            execlp(gdb, gdb, "-q", "-ex", "set trust-readonly-sections on", "-ex", b.data,
+                   kernel, (char *)NULL);
+        } else {
+            execlp(gdb, gdb, "-q", "-ex", b.data, (char *)NULL);
+        }
         if (c->gdb || errno != ENOENT) {
             tool_error(PROG, "%s: %s", gdb, strerror(errno));
             textbuf_fini(&b);
@@ -308,7 +329,7 @@ int main(int argc, char **argv)
             status = tool_usage_error(PROG, "--multi is for --listen only");
         }
         status = status        ? status
-                 : c.start_gdb ? start_gdb(&c, argc, argv)
+                 : c.start_gdb ? start_gdb(&c, path, argc, argv)
                                : run(&c, path);
     }
     tool_options_fini(&o);
