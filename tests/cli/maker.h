@@ -137,6 +137,7 @@ void make_memory(const char *path);
 void make_key(const char *path, unsigned seed); /* mktrace_key.c */
 /* order: the vCPUs ran one at a time */
 void make_tasks(const char *path, bool order);
+void make_loaded(uint32_t op, const char *path);
 void make_areas(const char *path);
 void make_areas_again(const char *path);
 void make_areas_shared(unsigned differ, const char *path);

@@ -263,6 +263,8 @@ int main(int argc, char **argv)
         make_areas_again(argv[2]);
     } else if (argc == 4 && !strcmp(argv[1], "areas-shared")) {
         make_areas_shared((unsigned)atoi(argv[2]), argv[3]);
+    } else if (argc == 4 && !strcmp(argv[1], "loaded")) {
+        make_loaded((uint32_t)strtoul(argv[2], NULL, 0), argv[3]);
     } else if (argc == 3 && !strcmp(argv[1], "tasks")) {
         make_tasks(argv[2], true);
     } else if (argc == 3 && !strcmp(argv[1], "parallel")) {

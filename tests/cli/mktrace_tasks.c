@@ -2,7 +2,8 @@
 /*
  * `mktrace tasks FILE': a small trace of a machine whose two vCPUs run tasks: before it is
  * known which, over several chunks, with another name, with exceptions and a halt, not known
- * any more.  `mktrace areas FILE': one whose processes have files as code, at the same
+ * any more.  `mktrace loaded OP FILE': such vCPUs that are loaded from a snapshot, or reset,
+ * within exceptions; OP is CTR_POWER_*.  `mktrace areas FILE': one whose processes have files as code, at the same
  * addresses: two, one after the other, none; and one elsewhere.  `mktrace areas-again FILE':
  * one whose process announces the same areas again and again.  `mktrace areas-shared N FILE':
  * N of 20 functions of a process differ from those of its file.
@@ -104,6 +105,85 @@ void make_tasks(const char *path, bool order)
     second = add_thread(&m, process, 8, 7);
     cpu0(&m, first);
     cpu1(&m, second);
+    maker_close(&m, true);
+}
+
+/* What two vCPUs do, in turns. */
+struct deed {
+    unsigned turn, cpu;
+    enum { LOADED, TASK, CALL, BACK, RUN } what;
+    uint32_t n; /* TASK: pid; RUN: instructions; else unused */
+};
+
+/* Tasks are left within system calls, and are in none after LOADED, which cpu0 has first. */
+static const struct deed loaded[] = {
+    {0, 0, TASK, 1}, {0, 0, RUN, 1},    {0, 0, CALL, 0}, {0, 0, RUN, 2},
+    {0, 0, TASK, 7}, {0, 0, CALL, 0},   {0, 0, RUN, 1},  {1, 1, TASK, 5},
+    {1, 1, CALL, 0}, {1, 1, RUN, 2},    {2, 0, RUN, 1},  {3, 1, RUN, 1},
+    {4, 0, LOADED},  {4, 0, TASK, 1},   {4, 0, RUN, 4},  {4, 0, CALL, 0},
+    {4, 0, RUN, 2},  {5, 1, LOADED},    {5, 1, RUN, 3},  {6, 0, RUN, 1},
+    {6, 0, BACK},    {6, 0, RUN, 1},    {7, 1, TASK, 7}, {7, 1, RUN, 5},
+};
+
+static void do_deed(struct maker *m, const struct deed *d, uint32_t op)
+{
+    switch (d->what) {
+    case LOADED:
+        power_event(m, op);
+        break;
+    case TASK:
+        task(m, d->n, d->n, 0xffff000000000000 + d->n * 0x1000, "task");
+        break;
+    case CALL:
+        interrupt(m, CTR_INT_TRAP, 0x15, CTR_PRIVILEGE_USER);
+        break;
+    case BACK:
+        return_event(m, 0x40100000, CTR_PRIVILEGE_KERNEL, CTR_PRIVILEGE_USER);
+        break;
+    case RUN:
+        runs(m, d->n);
+    }
+}
+
+void make_loaded(uint32_t op, const char *path)
+{
+    const unsigned nr = sizeof(loaded) / sizeof(loaded[0]);
+    struct block b = {.id = 1, .pc = 0x40100000, .mode = CTR_PRIVILEGE_KERNEL << 4};
+    struct maker m = {0};
+    uint32_t process, thread[2];
+    uint64_t start;
+
+    maker_open(&m, path, "aarch64-softmmu", EM_AARCH64, false, 64,
+               CTR_EVENTS_EXEC | CTR_EVENTS_INT | CTR_EVENTS_PWR | CTR_EVENTS_TASK |
+                   CTR_EVENTS_ORDER);
+    block_insn(&b, "\x1f\x20\x03\xd5", 4);
+    add_block(&m, &b);
+    process = add_process(&m, 7, 1);
+    start = m.clock_ns;
+    for (unsigned cpu = 0; cpu < 2; cpu++) {
+        thread[cpu] = add_thread(&m, process, 7 + (int)cpu, cpu ? 7 : 0);
+    }
+    for (unsigned cpu = 0; cpu < 2; cpu++) {
+        unsigned turn = 0;
+
+        for (unsigned i = 0; i < nr; i++) {
+            if (loaded[i].cpu != cpu) {
+                continue;
+            }
+            if (loaded[i].turn != turn) {
+                struct payload o = {.n = 0};
+
+                turn = loaded[i].turn;
+                m.clock_ns = start + turn * UINT64_C(100000);
+                add(&o, turn, 8);
+                put_event(&m, CTR_EVENT_SLICE, tick(&m), o.p, o.n);
+            }
+            do_deed(&m, &loaded[i], op);
+        }
+        m.clock_ns = start + cpu;
+        m.span_ns = 1000000;
+        flush_chunk(&m, thread[cpu], cpu ? 0 : CTR_SEGMENT_FIRST);
+    }
     maker_close(&m, true);
 }
 

@@ -109,6 +109,41 @@ one_line --by=irq of a program
 run 0 "$sym" -q --functions --task init tasks.ctr
 grep -q '^ *9 100.0% .*in all' stdout || fail "--task: $(cat stdout)"
 
+# A machine that is loaded from a snapshot (5), or reset (4), is in no function of before, in no
+# task and on no vCPU; what a vCPU did since stays when another one has the event.
+for op in 5 4; do
+    "$TOOLS/mktrace" loaded $op loaded.ctr || exit 1
+    for options in "" -j1 -j3; do
+        # shellcheck disable=SC2086
+        run 0 "$sym" -q --calls --by=task --json $options loaded.ctr
+        python3 - stdout <<'END' || fail "loaded ($op) $options: $(cat stdout)"
+import json, sys
+nodes = {n["node"]: n for n in map(json.loads, open(sys.argv[1]))}
+
+
+def path(n):
+    return path(nodes[n["parent"]]) + " " + n["function"] if n["parent"] is not None else n["function"]
+
+
+got = {path(n): (n["calls"], n["inclusive"]) for n in nodes.values()}
+fn, back = "0x40100000", "0x40100004"
+assert got == {
+    "idle cpu0": (0, 0), "idle cpu1": (0, 0),
+    "task-1": (0, 11), "task-1 " + fn: (0, 11), "task-1 %s SVC" % fn: (2, 5),
+    "task-1 %s SVC %s" % (fn, fn): (2, 5),
+    "task-5": (0, 6), "task-5 " + back: (0, 3), "task-5 %s SVC" % back: (1, 3),
+    "task-5 %s SVC %s" % (back, fn): (1, 3), "task-5 " + fn: (0, 3),
+    "task-7": (0, 7), "task-7 " + back: (0, 2), "task-7 %s SVC" % back: (1, 2),
+    "task-7 %s SVC %s" % (back, fn): (1, 2), "task-7 " + fn: (0, 5)}, got
+END
+    done
+    run 0 "$sym" -q --calls --by=cpu --json loaded.ctr
+    python3 - stdout <<'END' || fail "loaded ($op) --by=cpu: $(cat stdout)"
+import json, sys
+got = sorted(n["inclusive"] for n in map(json.loads, open(sys.argv[1])) if n["function"] == "SVC")
+assert got == [2, 3, 7], got
+END
+done
 # Time lines: slices that end as on a stack, in order of time; who ran when.
 run 0 "$sym" -q --timeline tasks.ctr
 silent --timeline

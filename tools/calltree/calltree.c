@@ -98,7 +98,7 @@ static int replay(struct maker *m, struct ctr_trace *tr,
     int ret;
 
     filter.kinds = CTR_KIND_EXEC | CTR_KIND_SYS | CTR_KIND_THR | CTR_KIND_MARK |
-                   CTR_KIND_INT | CTR_KIND_ORDER; /* for its times */
+                   CTR_KIND_INT | CTR_KIND_PWR | CTR_KIND_ORDER; /* for its times */
     filter.kinds |= m->fold.task_kind;
     filter.kinds |= opt->accesses ? CTR_KIND_LOAD | CTR_KIND_STORE : 0;
     if (opt->accesses && opt->lines) {

@@ -109,6 +109,7 @@ int digest_os(struct digest *d, struct ctr_job *job, const struct ctr_os_event *
     struct ctr_interrupt interrupt;
     struct ctr_intret intret;
     struct ctr_context context;
+    struct ctr_power power;
     struct ctr_task task;
     struct ctr_signal sig;
     uint64_t pc;
@@ -161,6 +162,14 @@ int digest_os(struct digest *d, struct ctr_job *job, const struct ctr_os_event *
             return 0;
         }
         ret = emit_task(d, EV_TASK, task.pid, task.tgid, &task.comm);
+        break;
+    case CTR_EVENT_POWER:
+        if (ctr_parse_power(e, &power) ||
+            (power.op != CTR_POWER_LOADED && power.op != CTR_POWER_RESET &&
+             power.op != CTR_POWER_OFF)) {
+            return 0;
+        }
+        ret = digest_emit_type(d, EV_POWER, power.op);
         break;
     case CTR_EVENT_GATE:
     case CTR_EVENT_SELECT:

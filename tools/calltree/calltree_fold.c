@@ -326,6 +326,8 @@ static int on_event(struct fold *f, struct thread_state *t, const struct ev *e,
         t->placed = true;
         ret = fold_switch(f, t, e, more);
         break;
+    case EV_POWER:
+        return fold_power(f, t, e->number);
     case EV_EXEC:
         ret = fold_pop_to(f, t, 1);
         park_free(t->parked);

@@ -11,6 +11,7 @@
  *            calltree_stack.c; calltree_land.c: branches to no return address;
  *            calltree_park.c: stacks left by a switch of coroutines;
  *            calltree_task.c: stacks of a machine's tasks;
+ *            calltree_power.c: a machine that was reset or loaded;
  *            calltree_budget.c: the limit of stored frames)
  *   lines    the cost of each address, if requested (calltree_lines.c)
  *   sum      the final result (calltree_sum.c)
@@ -225,6 +226,7 @@ enum ev_type {
     EV_GAP,  /* recording was switched on or off */
     EV_TASK, /* the kernel switches to task `number' of process `pc', whose name follows */
     EV_RUNS,   /* as EV_TASK: it runs already when the piece begins */
+    EV_POWER,  /* the vCPU was reset or loaded, or is off: number is CTR_POWER_* */
     EV_FORK,   /* a system call begins that may make a process */
     EV_FORKED, /* it made one: number is its thread */
     EV_THREAD_END,
@@ -373,8 +375,10 @@ struct thread_state {
     uint64_t clock; /* what to add to an ordinal for the time of its task: how much
                                  that has executed; 0 without tasks */
     uint32_t gaps;  /* how often recording was switched on or off */
+    uint32_t loads; /* of a snapshot: as fold.loads when it was loaded last */
     bool begun;
     bool placed; /* its first task is known */
+    bool off;    /* of a vCPU */
 };
 
 /* The stack of a task that does not run. */
@@ -426,6 +430,7 @@ struct fold {
     uint32_t nr_tasks, cap_tasks;
     uint32_t *task_buckets;
     uint32_t gaps; /* of all vCPUs: a task may be away meanwhile */
+    uint32_t loads; /* how often a machine was loaded from a snapshot */
     uint64_t held; /* frames that memory is allocated for, in all stacks */
     bool ended;    /* only frames that are still open are left */
     int result;    /* returned by span */
@@ -460,8 +465,14 @@ void fold_tasks_init(struct fold *f, const struct ctr_trace *tr);
 int fold_first_task(struct fold *f, struct thread_state *t);
 int fold_switch(struct fold *f, struct thread_state *t, const struct ev *e,
                 const struct ev_name *name);
+/* Calls fn with each stack of a task that does not run, of one vCPU or of all (NULL), as that
+ * of the vCPU which left it last; stops when fn fails. */
+int fold_end_tasks(struct fold *f, const struct thread_state *vcpu,
+                   int (*fn)(struct fold *f, struct thread_state *t));
 /* Closes all open frames of tasks that do not run. */
 int fold_tasks_finish(struct fold *f);
+/* calltree_power.c: a vCPU was reset or loaded, or is off. */
+int fold_power(struct fold *f, struct thread_state *t, uint32_t op);
 void fold_tasks_fini(struct fold *f);
 /* calltree_budget.c: a task's stack begins, or ends, to be stored. */
 void fold_hold(struct fold *f, const struct task *k, bool stored);

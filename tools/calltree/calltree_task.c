@@ -148,6 +148,28 @@ int fold_switch(struct fold *f, struct thread_state *t, const struct ev *e,
     return ret ? ret : switch_to(f, t, to);
 }
 
+int fold_end_tasks(struct fold *f, const struct thread_state *vcpu,
+                   int (*fn)(struct fold *f, struct thread_state *t))
+{
+    int ret = 0;
+
+    for (uint32_t i = 0; !ret && i < f->nr_tasks; i++) {
+        const struct task *k = &f->tasks[i];
+        struct thread_state *t = &f->threads[k->last];
+        const uint32_t own = t->task;
+        const bool young = t->young;
+
+        if (!k->stack.n || (vcpu && vcpu != t)) {
+            continue;
+        }
+        ret = switch_to(f, t, i);
+        ret = ret ? ret : fn(f, t);
+        ret = ret ? ret : switch_to(f, t, own);
+        t->young = young;
+    }
+    return ret;
+}
+
 int fold_tasks_finish(struct fold *f)
 {
     int ret = 0;
