@@ -117,12 +117,11 @@ struct deed {
 
 /* Tasks are left within system calls, and are in none after LOADED, which cpu0 has first. */
 static const struct deed loaded[] = {
-    {0, 0, TASK, 1}, {0, 0, RUN, 1},    {0, 0, CALL, 0}, {0, 0, RUN, 2},
-    {0, 0, TASK, 7}, {0, 0, CALL, 0},   {0, 0, RUN, 1},  {1, 1, TASK, 5},
-    {1, 1, CALL, 0}, {1, 1, RUN, 2},    {2, 0, RUN, 1},  {3, 1, RUN, 1},
-    {4, 0, LOADED},  {4, 0, TASK, 1},   {4, 0, RUN, 4},  {4, 0, CALL, 0},
-    {4, 0, RUN, 2},  {5, 1, LOADED},    {5, 1, RUN, 3},  {6, 0, RUN, 1},
-    {6, 0, BACK},    {6, 0, RUN, 1},    {7, 1, TASK, 7}, {7, 1, RUN, 5},
+    {0, 0, TASK, 1}, {0, 0, RUN, 1}, {0, 0, CALL, 0}, {0, 0, RUN, 2},  {0, 0, TASK, 7},
+    {0, 0, CALL, 0}, {0, 0, RUN, 1}, {1, 1, TASK, 5}, {1, 1, CALL, 0}, {1, 1, RUN, 2},
+    {2, 0, RUN, 1},  {3, 1, RUN, 1}, {4, 0, LOADED},  {4, 0, TASK, 1}, {4, 0, RUN, 4},
+    {4, 0, CALL, 0}, {4, 0, RUN, 2}, {5, 1, LOADED},  {5, 1, RUN, 3},  {6, 0, RUN, 1},
+    {6, 0, BACK},    {6, 0, RUN, 1}, {7, 1, TASK, 7}, {7, 1, RUN, 5},
 };
 
 static void do_deed(struct maker *m, const struct deed *d, uint32_t op)

@@ -57,15 +57,15 @@ class Rounds:
     """The program, which is recorded; how far it is, and how far the trace says it came.
     slow: by a clock that does not run ahead."""
 
-    def __init__(self, tools, target, name, *options, more=(), slow=True):
+    def __init__(self, tools, target, name, *options, more=(), slow=True, main="rounds"):
         self.tools, self.target = tools, target
         self.trace = os.path.join(tools.work, "%s-%s.ctr" % (name, target))
-        self.command = [*machines.command_of(tools, target, "rounds"), *more]
+        self.command = [*machines.command_of(tools, target, main), *more]
         self.command.remove("-no-reboot")
         if slow:
             self.command = [SLOW if w == FAST else w for w in self.command]
         self.size = machines.word_size(target)
-        self.cell = machines.symbol(tools, target, "rounds", "rounds")
+        self.cell = machines.symbol(tools, target, "rounds", main)
         self.running = Running(tools, self.trace, self.command, *options)
 
     def count(self):

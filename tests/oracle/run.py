@@ -50,6 +50,7 @@ import randomrun
 import rr
 import scenarios
 import sessions
+import spaces
 import states
 import strace
 import stops
@@ -276,6 +277,8 @@ OTHERS = [
       for target, names in ram.NAMES.items()],
     *[("machine", [target], names, lambda j: outside.RUN[j.name](j.tools, j.target, j.full))
       for target, names in outside.NAMES.items()],
+    *[("machine", [target], names, lambda j: spaces.RUN[j.name](j.tools, j.target, j.full))
+      for target, names in spaces.NAMES.items()],
     *[("machine", [target], names, lambda j: description.RUN[j.name](j.tools, j.target, j.full))
       for target, names in description.NAMES.items()],
     *[("machine", [target], names, lambda j: rr.RUN[j.name](j.tools, j.target))

@@ -429,11 +429,11 @@ struct fold {
     struct task *tasks;
     uint32_t nr_tasks, cap_tasks;
     uint32_t *task_buckets;
-    uint32_t gaps; /* of all vCPUs: a task may be away meanwhile */
+    uint32_t gaps;  /* of all vCPUs: a task may be away meanwhile */
     uint32_t loads; /* how often a machine was loaded from a snapshot */
-    uint64_t held; /* frames that memory is allocated for, in all stacks */
-    bool ended;    /* only frames that are still open are left */
-    int result;    /* returned by span */
+    uint64_t held;  /* frames that memory is allocated for, in all stacks */
+    bool ended;     /* only frames that are still open are left */
+    int result;     /* returned by span */
 };
 
 int fold_init(struct fold *f, struct calltree *t, struct code *c,
