@@ -186,6 +186,39 @@ run 1 "$sym" --functions --elf many.ko k.ctr
 one_line "many sections"
 grep -q 'many.ko: it has more than 10000 sections$' stderr || fail "$(cat stderr)"
 
+# Code of the kernel that runs at a second address, as arm64's entry trampoline: pages are named
+# that some blocks show, and none where another one differs; nothing in another kernel's file.
+"$TOOLS/mktrace" kernel-twice $base 0x1fe00000 new image k.ctr || exit 1
+for name in tramp_vectors other_vectors; do
+    python3 - "$SRC/tests/cli" $base $name <<'END' || exit 1
+import sys
+sys.path.insert(0, sys.argv[1])
+import mkelf
+text = open("image", "rb").read()[0x1000:0x1000 + 64 * 300]
+mkelf.write("twice", "exec", int(sys.argv[2], 0) + 0x1000, text, [
+    (sys.argv[3] if i == 192 else "fn_%03u" % i, 64 * i, 32) for i in range(300)])
+END
+    run 0 "$sym" --functions --json --elf twice k.ctr
+    python3 - stdout $name <<'END' || fail "a second address: $name: $(cat stdout)"
+import json, sys
+got, unnamed = {}, 0
+for e in map(json.loads, open(sys.argv[1])):
+    if e["module"]:
+        got[e["function"]] = e["self"]
+    else:
+        unnamed += e["self"]
+shown = range(192, 202) if sys.argv[2] == "tramp_vectors" else []
+want = {sys.argv[2] if i == 192 else "fn_%03u" % i: 16 if i == 1 or i in shown else 8
+        for i in range(300)}
+assert got == want, {k: v for k, v in got.items() if want[k] != v}
+assert unnamed == 104 - 8 * len(shown), unnamed
+END
+done
+run 0 "$BIN/tracedump" --elf twice -c --pc other_vectors k.ctr
+grep -Eq '^ +8 +0 +0  total$' stdout || fail "--pc other_vectors: $(cat stdout)"
+elf vmlinux
+"$TOOLS/mktrace" kernel $base 0x1fe00000 new image k.ctr || exit 1
+
 # What is no kernel of the trace.
 "$TOOLS/mktrace" machine aarch64 t.ctr || exit 1
 run 1 "$sym" --functions --elf movable t.ctr

@@ -148,7 +148,7 @@ void make_machine(const char *name, const char *path);
 void make_spaces(const char *path);
 void make_slices(const char *path);
 void make_physical(const char *path);
-void make_kernel(char **argv);
+void make_kernel(char **argv, bool twice);
 
 /* mktrace_generated.c */
 void make_generated(const char *path);

@@ -272,7 +272,9 @@ int main(int argc, char **argv)
     } else if (argc == 3 && !strcmp(argv[1], "slices")) {
         make_slices(argv[2]);
     } else if (argc == 7 && !strcmp(argv[1], "kernel")) {
-        make_kernel(argv + 2);
+        make_kernel(argv + 2, false);
+    } else if (argc == 7 && !strcmp(argv[1], "kernel-twice")) {
+        make_kernel(argv + 2, true);
     } else if (argc == 3 && !strcmp(argv[1], "generated")) {
         make_generated(argv[2]);
     } else if (argc == 4 && !strcmp(argv[1], "calls")) {

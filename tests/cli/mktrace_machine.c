@@ -2,9 +2,10 @@
 /*
  * `mktrace machine NAME FILE': a small trace of a machine: two vCPUs, code of each
  * privilege that its name knows, exceptions and interrupts with each form of name, returns,
- * address spaces.  `mktrace spaces FILE': values in two address spaces.  `mktrace kernel BASE SLIDE LAYOUT IMAGE FILE': the image of a kernel
- * (mkkernel.h) that is linked for BASE, and a trace in which it runs SLIDE above it: each
- * function once, fn_001 twice.
+ * address spaces.  `mktrace spaces FILE': values in two address spaces.  `mktrace kernel BASE
+ * SLIDE LAYOUT IMAGE FILE': the image of a kernel (mkkernel.h) that is linked for BASE, and a
+ * trace in which it runs SLIDE above it: each function once, fn_001 twice.  `mktrace
+ * kernel-twice ...': the same, and some functions at another address, too.
  */
 #include <elf.h>
 #include <stdlib.h>
@@ -355,12 +356,44 @@ static void write_image(const char *path, const struct kernel_image *k)
     }
 }
 
-/* argv: BASE SLIDE LAYOUT IMAGE FILE; LAYOUT: of kernel_layouts. */
-void make_kernel(char **argv)
+static void kernel_block(struct maker *m, uint32_t id, uint64_t pc, const uint8_t *code)
+{
+    struct block b = {.id = id, .pc = pc, .mode = CTR_PRIVILEGE_KERNEL << 4};
+
+    for (unsigned i = 0; i < 8; i++) {
+        block_insn(&b, code + 4 * i, 4);
+    }
+    add_block(m, &b);
+}
+
+/*
+ * Functions from the 4th page on run at another address, too: ten of that page, one of them as
+ * the kernel has changed it, and two of the next one, where a third one has other code.
+ */
+static unsigned run_twice(struct maker *m, const struct kernel_image *image, uint32_t id)
+{
+    const uint64_t page = UINT64_C(0xfffffbfffdbf6000);
+    const uint32_t page_at = 0x4000;
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < 13; i++) {
+        const uint32_t at = i < 10 ? 64 * i : 0x1000 + 64 * (i - 10);
+        uint8_t code[32];
+
+        memcpy(code, image->p + (i == 12 ? KERNEL_CODE : page_at + at), sizeof(code));
+        code[5] ^= i == 3;
+        kernel_block(m, id + n++, page + at, code);
+    }
+    return n;
+}
+
+/* argv: BASE SLIDE LAYOUT IMAGE FILE; LAYOUT: of kernel_layouts.  twice: run_twice. */
+void make_kernel(char **argv, bool twice)
 {
     static struct kernel_image image;
     const uint64_t base = strtoull(argv[0], NULL, 0), slide = strtoull(argv[1], NULL, 0);
     enum kernel_layout layout = KERNEL_NEW;
+    unsigned blocks = KERNEL_FUNCTIONS;
     struct maker m = {0};
     uint32_t thread;
 
@@ -371,16 +404,13 @@ void make_kernel(char **argv)
     write_image(argv[3], &image);
     maker_open(&m, argv[4], "aarch64-softmmu", EM_AARCH64, false, 64, CTR_EVENTS_EXEC);
     for (unsigned f = 0; f < KERNEL_FUNCTIONS; f++) {
-        struct block b = {.id = f + 1,
-                          .pc = base + slide + KERNEL_CODE + 64 * f,
-                          .mode = CTR_PRIVILEGE_KERNEL << 4};
-        for (unsigned i = 0; i < 8; i++) {
-            block_insn(&b, image.p + KERNEL_CODE + 64 * f + 4 * i, 4);
-        }
-        add_block(&m, &b);
+        const uint32_t at = KERNEL_CODE + 64 * f;
+
+        kernel_block(&m, f + 1, base + slide + at, image.p + at);
     }
+    blocks += twice ? run_twice(&m, &image, blocks + 1) : 0;
     thread = add_thread(&m, add_process(&m, 7, 1), 7, 0);
-    for (unsigned f = 0; f < KERNEL_FUNCTIONS; f++) {
+    for (unsigned f = 0; f < blocks; f++) {
         put_word(&m, f + 1);
     }
     put_word(&m, 2);

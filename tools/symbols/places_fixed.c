@@ -5,6 +5,7 @@
  */
 #include "places_priv.h"
 
+#include <elf.h>
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -134,6 +135,40 @@ static int add_elf(struct places *p, struct elf_arg *e, uint64_t slide)
     return TOOL_OK;
 }
 
+static bool note_function(void *arg, const struct sym_function *f, const char *name)
+{
+    (void)name;
+    *(const struct sym_function **)arg = f;
+    return false;
+}
+
+/* arm64's Linux runs some pages at a second address. */
+static int add_alias(struct places *p, struct ctr_trace *tr, const struct elf_arg *e,
+                     uint64_t slide)
+{
+    const struct sym_function *f = NULL;
+    struct slide_code code;
+    struct slide_alias a;
+
+    if (e->info.machine != EM_AARCH64 ||
+        !symfile_find_functions(e->file, SLIDE_ALIAS, note_function, &f)) {
+        return TOOL_OK;
+    }
+    code_of(e, &code);
+    if (!slide_find_alias(tr, &code, f->addr, slide, &a)) {
+        return TOOL_OK;
+    }
+    for (uint64_t i = 0; i < SLIDE_ALIAS_PAGES; i++) {
+        const uint64_t at = a.vaddr + i * SLIDE_ALIAS_PAGE;
+        const struct range r = {
+            at + a.slide, at + a.slide + SLIDE_ALIAS_PAGE, e->mod, at, true, true};
+        if (a.pages >> i & 1 && !ranges_add(&p->ranges, &r)) {
+            return no_memory(p);
+        }
+    }
+    return TOOL_OK;
+}
+
 int places_fixed_load(struct places *p, struct ctr_trace *tr, const char *why_unmapped)
 {
     struct modset *s = p->set;
@@ -170,6 +205,7 @@ int places_fixed_load(struct places *p, struct ctr_trace *tr, const char *why_un
             e->mod->trusted |= found.moves;
             e->mod->filled_in = e->info.object && !s->opt.force;
             status = add_elf(p, e, found.slide);
+            status = status ? status : add_alias(p, tr, e, found.slide);
             if (found.moves && !e->info.object && !p->has_kernel) {
                 p->kernel =
                     (struct place_kernel){symfile_first_vaddr(e->file), found.slide};

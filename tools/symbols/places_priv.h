@@ -123,7 +123,8 @@ struct range {
     struct mod *mod;
     uint64_t offset; /* of start: in the file, or without a file from the base */
     bool fixed;      /* no mapping is known, or generated code: offset is the vaddr */
-    bool section;    /* of a module of a kernel: other sections have another distance */
+    bool section; /* other parts of the file have another distance: a module of a kernel,
+                        a second address of the kernel's own code */
 };
 
 /* All ranges, with fast lookup by pc. */

@@ -50,16 +50,14 @@ bool slide_in_upper_half(const struct slide_code *c)
     return c->n && c->v[0].vaddr >> (c->addr_bits - 1) & 1;
 }
 
-/* Whether a block can be of the file: users have code of their own. */
-static bool is_eligible(const struct slide_code *c, const struct ctr_block *b)
+bool slide_is_eligible(const struct slide_code *c, const struct ctr_block *b)
 {
     return !b->pcs && !(CTR_PRIVILEGE_USERS >> b->privilege & 1) &&
            (!slide_in_upper_half(c) || b->pc >> (c->addr_bits - 1) & 1);
 }
 
-/* What the file has where the block runs with this slide; NULL: nothing. */
-static const uint8_t *bytes_at(const struct slide_code *c, const struct ctr_block *b,
-                               uint64_t slide)
+const uint8_t *slide_bytes_at(const struct slide_code *c, const struct ctr_block *b,
+                              uint64_t slide)
 {
     const size_t len = b->off[b->ninsn];
 
@@ -72,7 +70,7 @@ static const uint8_t *bytes_at(const struct slide_code *c, const struct ctr_bloc
     return NULL;
 }
 
-static size_t same_bytes(const uint8_t *p, const struct ctr_block *b)
+size_t slide_same_bytes(const uint8_t *p, const struct ctr_block *b)
 {
     size_t same = 0;
 
@@ -84,11 +82,11 @@ static size_t same_bytes(const uint8_t *p, const struct ctr_block *b)
 
 static bool is_at(const struct slide_code *c, const struct ctr_block *b, uint64_t slide)
 {
-    const uint8_t *at = bytes_at(c, b, slide);
+    const uint8_t *at = slide_bytes_at(c, b, slide);
     const size_t len = b->off[b->ninsn];
 
-    return at &&
-           (c->is_module ? 4 * same_bytes(at, b) >= 3 * len : !memcmp(at, b->code, len));
+    return at && (c->is_module ? 4 * slide_same_bytes(at, b) >= 3 * len
+                               : !memcmp(at, b->code, len));
 }
 
 static uint32_t spot_of(const struct index *ix, const uint8_t *p)
@@ -174,7 +172,7 @@ static int on_block(void *arg, const struct ctr_block *b)
     const unsigned least = e->code->is_module ? MIN_BYTES_OF_MODULE : MIN_BYTES;
     uint64_t slide;
 
-    if (!is_eligible(e->code, b) || b->off[b->ninsn] < least) {
+    if (!slide_is_eligible(e->code, b) || b->off[b->ninsn] < least) {
         return 0;
     }
     for (unsigned i = 0; i < e->n; i++) {
@@ -219,9 +217,10 @@ struct count {
 static int count_block(void *arg, const struct ctr_block *b)
 {
     struct count *c = arg;
-    const uint8_t *at = is_eligible(c->code, b) ? bytes_at(c->code, b, c->slide) : NULL;
+    const uint8_t *at =
+        slide_is_eligible(c->code, b) ? slide_bytes_at(c->code, b, c->slide) : NULL;
 
-    if (at && 2 * same_bytes(at, b) > b->off[b->ninsn]) {
+    if (at && 2 * slide_same_bytes(at, b) > b->off[b->ninsn]) {
         c->fit.same++;
     } else {
         c->fit.differ += at != NULL;

@@ -49,4 +49,29 @@ struct slide_fit slide_fit(struct ctr_trace *tr, const struct slide_code *c,
  */
 bool slide_fits(const struct slide_fit *f);
 
+/* Whether a block can be of the file: users have code of their own. */
+bool slide_is_eligible(const struct slide_code *c, const struct ctr_block *b);
+/* What the file has where the block runs with this slide; NULL: nothing. */
+const uint8_t *slide_bytes_at(const struct slide_code *c, const struct ctr_block *b,
+                              uint64_t slide);
+/* How many of its bytes are those at p. */
+size_t slide_same_bytes(const uint8_t *p, const struct ctr_block *b);
+
+/* ------------------------------------------------------------ places_alias.c */
+
+/* What the first of these pages begins with. */
+#define SLIDE_ALIAS "tramp_vectors"
+#define SLIDE_ALIAS_PAGES 4u
+#define SLIDE_ALIAS_PAGE UINT64_C(4096)
+
+/* Pages of the kernel's code that are at a second address, too. */
+struct slide_alias {
+    uint64_t vaddr;
+    uint64_t slide;
+    uint32_t pages; /* bit i: page i from vaddr on is there */
+};
+/* vaddr: of SLIDE_ALIAS; slide: where the kernel is.  False: none is. */
+bool slide_find_alias(struct ctr_trace *tr, const struct slide_code *c, uint64_t vaddr,
+                      uint64_t slide, struct slide_alias *out);
+
 #endif
