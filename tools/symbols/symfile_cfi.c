@@ -13,12 +13,26 @@
 #define ARM_VFP 256 /* D0 to D31 */
 #define MAX_ROWS 20000000
 
+/*
+ * libdw (before 0.190) runs no rules of MIPS, of which it does not know what holds where no rule
+ * is given.  It gets a copy of the file that says RISC-V: the programs are the same, and of what
+ * holds there only the stack pointer's rule is not MIPS', see add_rules.
+ */
+struct stand_in {
+    void *image;
+    Elf *elf;
+    Dwarf *dwarf;
+    Dwarf_CFI *eh;
+};
+#define STAND_IN_SP 2
+
 struct frame_reader {
     struct reader *r;
     struct symvec starts; /* uint64_t */
     struct symhash sets;  /* rules with the same content, by hash */
     Dwarf_CFI *cfi;
     Dwarf_Addr bias;
+    struct stand_in in; /* of the file that cfi is of */
     const uint8_t *e_ident;
     struct symvec rows; /* of this section */
 };
@@ -234,6 +248,9 @@ static void add_rules(struct frame_reader *c, Dwarf_Frame *frame, uint32_t ra,
         if (dwarf_frame_register(frame, (int)reg, mem, &ops, &n) != 0) {
             continue;
         }
+        if (reg == STAND_IN_SP && c->in.elf) {
+            continue;
+        }
         if (n == 0 && ops == mem && reg == ra && (same || virtual_ra)) {
             rule.kind = SYM_RULE_UNDEFINED;
         } else if (n == 0 || !set_rule(c, &rule, ops, n)) {
@@ -360,14 +377,49 @@ static void merge(struct reader *r, const struct symvec *first,
     }
 }
 
+static void stand_in_fini(struct stand_in *in)
+{
+    dwarf_cfi_end(in->eh);
+    dwarf_end(in->dwarf);
+    elf_end(in->elf);
+    free(in->image);
+    *in = (struct stand_in){0};
+}
+
+static void stand_in_init(struct frame_reader *c, Elf *of)
+{
+    struct stand_in *in = &c->in;
+    size_t n;
+    const char *p = elf_rawfile(of, &n);
+    const size_t at = offsetof(Elf32_Ehdr, e_machine); /* in both classes */
+
+    stand_in_fini(in);
+    in->image = p && n > at + 2 ? malloc(n) : NULL;
+    if (!in->image) {
+        return;
+    }
+    memcpy(in->image, p, n);
+    ((uint8_t *)in->image)[at + c->r->file->big_endian] = EM_RISCV;
+    ((uint8_t *)in->image)[at + !c->r->file->big_endian] = 0;
+    in->elf = elf_memory(in->image, n);
+    in->eh = in->elf ? dwarf_getcfi_elf(in->elf) : NULL;
+    in->dwarf = in->elf ? dwarf_begin_elf(in->elf, DWARF_C_READ, NULL) : NULL;
+    c->bias = 0;
+}
+
 void read_frames(struct reader *r)
 {
     struct frame_reader c = {.r = r};
+    const bool foreign = r->file->machine == EM_MIPS;
     struct symvec eh = {0};
     Dwarf_Addr bias;
     GElf_Addr elf_bias;
     c.e_ident = (const uint8_t *)elf_getident(r->elf, NULL);
     c.cfi = dwfl_module_eh_cfi(r->mod, &c.bias);
+    if (c.cfi && foreign) {
+        stand_in_init(&c, r->elf);
+        c.cfi = c.in.eh;
+    }
     if (c.cfi && c.e_ident && dwfl_module_getelf(r->mod, &elf_bias)) {
         list_starts(&c, r->elf, true);
         read_section(&c);
@@ -376,9 +428,14 @@ void read_frames(struct reader *r)
     c.rows = (struct symvec){0};
     Dwarf *dw = dwfl_module_getdwarf(r->mod, &bias);
     c.cfi = dw ? dwfl_module_dwarf_cfi(r->mod, &c.bias) : NULL;
+    if (c.cfi && foreign) {
+        stand_in_init(&c, dwarf_getelf(dw));
+        c.cfi = c.in.dwarf ? dwarf_getcfi(c.in.dwarf) : NULL;
+    }
     if (c.cfi && c.e_ident) {
         list_starts(&c, dwarf_getelf(dw), false);
         read_section(&c);
     }
     merge(r, &eh, &c.rows);
+    stand_in_fini(&c.in);
 }

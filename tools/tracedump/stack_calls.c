@@ -142,10 +142,19 @@ uint64_t stack_calls_return(struct stack_calls *c, uint32_t i)
     return pc;
 }
 
+/* Handlers of MIPS return to a page that the kernel maps for that, which is no file. */
+static bool may_be_trampoline(const struct stack_calls *c, const struct unwind_frame *f)
+{
+    struct ctr_info info;
+
+    ctr_trace_info(c->tr, &info);
+    return info.elf_machine == EM_MIPS && !f->in_file;
+}
+
 bool stack_calls_agree(struct stack_calls *c, uint32_t i, const struct unwind_frame *f)
 {
     if (stack_calls_interrupts(c, i)) {
-        return f->is_signal || unwind_lacks_rules(f);
+        return f->is_signal || unwind_lacks_rules(f) || may_be_trampoline(c, f);
     }
     if (stack_calls_interrupts(c, i + 1)) {
         return !f->after_call && f->pc == stack_calls_return(c, i);
