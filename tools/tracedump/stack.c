@@ -17,6 +17,7 @@
 
 #include "common/options.h"
 #include "stack_calls.h"
+#include "stack_memory.h"
 #include "state/memory_files.h"
 #include "state/unwind.h"
 #include "tracedump.h"
@@ -31,7 +32,8 @@ struct stack {
     struct ctr_info info;
     struct call_printer printer;
     struct unwinder unwinder;
-    struct ctr_memory *memory;
+    struct stack_memory own;   /* what the thread itself has accessed lately ... */
+    struct ctr_memory *memory; /* ... and what else is known; NULL: not needed yet */
     struct stack_calls calls;
     uint8_t *regs;            /* of a state; NULL: not recorded */
     struct unwind_frame here; /* the frame that was printed last, if `live': */
@@ -47,10 +49,16 @@ static bool read_memory(void *arg, uint64_t addr, uint8_t *out, uint8_t *known, 
                         bool text)
 {
     struct stack *s = arg;
-    int ret = s->memory ? 0
-                        : memory_open(&s->memory, s->tr, s->opt->places, s->at,
-                                      s->opt->jobs, &s->diag);
+    int ret = text ? 0 : stack_memory_read(&s->own, addr, out, n, &s->diag);
 
+    if (ret) {
+        memset(known, 1, n);
+        s->error = s->error || ret > 0 ? s->error : ret;
+        return ret > 0;
+    }
+    ret = s->memory ? 0
+                    : memory_open(&s->memory, s->tr, s->opt->places, s->at, s->opt->jobs,
+                                  &s->diag);
     ret = ret ? ret
               : ctr_memory_read(s->memory, addr, out, known, n,
                                 text ? CTR_MEMORY_TEXT : 0, &s->diag);
@@ -320,6 +328,7 @@ int dump_stack(struct ctr_trace *tr, const struct dump_options *opt,
                       .at = at,
                       .thread = ctr_trace_thread(tr, at->thread),
                       .out = {.json = opt->json},
+                      .own = {.tr = tr, .at = at, .jobs = opt->jobs},
                       .diag = {.off = CTR_NO_OFF}};
     int status, ret, sys_errno = 0;
 
@@ -344,6 +353,7 @@ int dump_stack(struct ctr_trace *tr, const struct dump_options *opt,
         status = dump_replay_status(opt, ret, sys_errno, &s.diag);
     }
     ctr_memory_close(s.memory);
+    stack_memory_fini(&s.own);
     textbuf_fini(&s.out.out);
     stack_calls_close(&s.calls);
     free(s.regs);
