@@ -15,6 +15,7 @@
 #include "cannoli/mempipe.h"
 #include "common/options.h"
 #include "elf_target.h"
+#include "launch_machine.h"
 #include "script.h"
 #include "selection.h"
 
@@ -437,33 +438,6 @@ static int plan_guest(struct launch_plan *plan, const char *qemu_dir)
     return status;
 }
 
-/* Whether a list of a QEMU option, "tcg,thread=multi", has this item. */
-static bool has_item(const char *list, const char *item)
-{
-    const size_t n = strlen(item);
-
-    for (const char *at = list; at; at = strchr(at, ',')) {
-        at += *at == ',';
-        if (!strncmp(at, item, n) && (!at[n] || at[n] == ',')) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Whether vCPUs may run in parallel: then what they do has no one order. */
-static bool wants_parallel(char **command)
-{
-    bool parallel = false;
-
-    for (int i = 1; command[i] && command[i + 1]; i++) {
-        if (!strcmp(command[i], "-accel") || !strcmp(command[i], "--accel")) {
-            parallel |= has_item(command[++i], "thread=multi");
-        }
-    }
-    return parallel;
-}
-
 int launch_plan_make(struct launch_plan *plan, char **command, const char *qemu_dir)
 {
     const char *slash = strrchr(command[0], '/');
@@ -477,7 +451,12 @@ int launch_plan_make(struct launch_plan *plan, char **command, const char *qemu_
         return status;
     }
     plan->system = is_system_name(base);
-    plan->parallel = plan->system && wants_parallel(command);
+    plan->parallel = plan->system && launch_machine_parallel(command);
+    if (plan->system && launch_machine_kvm(command)) {
+        tool_error(
+            PROG, "machines that run under TCG (-accel tcg) are recorded, not under KVM");
+        return LAUNCH_FAILED;
+    }
     if (is_qemu_name(base)) {
         plan->target = base + strlen(plan->system ? QEMU_SYSTEM : QEMU);
     }

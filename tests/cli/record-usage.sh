@@ -128,4 +128,23 @@ for option in --user --kernel --task=1 --context=0x1000 --events=int --events=me
     wrong_kind --qemu-dir="$fake" "$option" -- qemu-arm words
     grep -q 'for machines' stderr || fail "$option: $(cat stderr)"
 done
+
+# A machine under KVM is refused before QEMU looks for it; not where it may run under TCG, or where
+# the word is the argument of another option.
+mkdir none
+for words in '-accel kvm' '--accel kvm,kernel-irqchip=off' '-accel accel=kvm' -enable-kvm \
+    '-nographic --enable-kvm' '-M virt,accel=kvm' '-machine accel=tcg -machine accel=kvm' \
+    '-accel kvm -accel kvm' '-cpu max -S -s -enable-kvm'; do
+    # shellcheck disable=SC2086
+    run 125 "$record" -qo kvm.ctr --qemu-dir=none -- qemu-system-x86_64 $words
+    one_line "$words"
+    grep -q 'under TCG (-accel tcg) are recorded, not under KVM$' stderr || fail "$words: $(cat stderr)"
+done
+for words in '' '-accel tcg' '-accel kvm -accel tcg' '-accel kvm:tcg' '-M accel=kvm:tcg' \
+    '-M accel=kvm -M accel=tcg' '-enable-kvm -machine pc,accel=tcg' '-append -enable-kvm' \
+    '-append -accel -kernel kvm' '-accel kvmx' '-M pc,accelx=kvm' -accel; do
+    # shellcheck disable=SC2086
+    run 127 "$record" -qo kvm.ctr --qemu-dir=none -- qemu-system-x86_64 $words
+    grep -q "there is no qemu-system-x86_64 in 'none'" stderr || fail "$words: $(cat stderr)"
+done
 finish
