@@ -3,7 +3,8 @@
 
 spaces   the program takes turns with two page tables, in which a page is at different places of
          memory.  It is saved in one of them, and loaded while it uses the other one: what the
-         trace says from there on is what QEMU's monitor (gva2gpa) and gdbstub have then
+         trace says from there on is what QEMU's monitor (gva2gpa) and gdbstub have then, and no
+         call of before goes on
 """
 import json
 import os
@@ -106,6 +107,23 @@ def follow(events, seen, maps, want):
     return counts
 
 
+def calls(tools, target, trace):
+    """No call of the tree goes on where a snapshot was loaded; returns how many there are."""
+    done = subprocess.run(
+        [tools.program("tracesym"), "-q", "--calls", "--by=cpu", "--format", "chrome", "--elf",
+         machines.program_of(tools, target, "spaces"), trace], capture_output=True, text=True)
+    if done.returncode:
+        raise Failure("tracesym: " + done.stderr.strip())
+    loads = [ordinal for op, ordinal in outside.moments(tools, trace) if op == "loaded"]
+    spans = [e for e in json.loads(done.stdout)["traceEvents"] if e["ph"] == "X"]
+    for e in spans:
+        if any(e["args"]["from"] < at < e["args"]["to"] for at in loads):
+            raise Failure("%s is called before a load, and goes on after it: %r" % (e["name"], e["args"]))
+    if sum(e["name"] == "one_round" for e in spans) < ROUNDS:
+        raise Failure("%d calls" % len(spans))
+    return len(spans)
+
+
 def spaces(tools, target, full):
     path = os.path.join(tools.work, "spaces-%s.gdb" % target)
     r = outside.Rounds(tools, target, "spaces", "--events", "exec,mem,ctx,phys,pwr", main="spaces",
@@ -134,9 +152,10 @@ def spaces(tools, target, full):
     counts = follow(events, seen, machine.maps, want)
     if len(counts) != 1 + LOADS or any(n < LEAST or not own for n, own in counts[1:]):
         raise Failure("accesses since the save and each load, and of the page: %r" % counts)
+    nr_calls = calls(tools, target, r.trace)
     common.drop_file(r.trace)
-    return "since the save and %d loads %d accesses, %d to the page of both tables" % (
-        LOADS, sum(n for n, _ in counts), sum(own for _, own in counts))
+    return "since the save and %d loads %d accesses, %d to the page of both tables; %d calls" % (
+        LOADS, sum(n for n, _ in counts), sum(own for _, own in counts), nr_calls)
 
 
 RUN = {"spaces": spaces}
