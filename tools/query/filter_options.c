@@ -8,9 +8,6 @@
 #include "cannoli/events.h"
 #include "common/quantity.h"
 
-/* Before a list of physical addresses */
-#define PHYSICAL "phys:"
-
 /* -------------------------------------------------------------------- parsing */
 
 static bool set_option(struct filter_options *o, int key, const char *arg)
@@ -44,8 +41,8 @@ static bool set_option(struct filter_options *o, int key, const char *arg)
     case FILTER_OPT_CONTEXT:
         return context_names_add(&o->contexts, arg);
     default:
-        if (!strncmp(arg, PHYSICAL, strlen(PHYSICAL))) {
-            return tool_parse_ranges(arg + strlen(PHYSICAL), &o->phys_ranges);
+        if (!strncmp(arg, FILTER_PHYSICAL, strlen(FILTER_PHYSICAL))) {
+            return tool_parse_ranges(arg + strlen(FILTER_PHYSICAL), &o->phys_ranges);
         }
         return location_list_add(&o->addrs, arg);
     }

@@ -28,6 +28,9 @@ enum {
     FILTER_OPT_CONTEXT,
 };
 
+/* Before a list of physical addresses. */
+#define FILTER_PHYSICAL "phys:"
+
 /* Rows of a table of struct tool_option. */
 #define FILTER_OPTIONS_ORDINALS                                                          \
     {FILTER_OPT_FROM, "from", "MOMENT",                                                  \

@@ -12,6 +12,7 @@
 #include "common/options.h"
 #include "input/trace.h"
 #include "state/memory_files.h"
+#include "state/physical.h"
 
 #define ROW 16u
 #define PART 65536u      /* bytes that are read at a time; whole rows */
@@ -21,6 +22,8 @@
 struct memory_dump {
     const struct dump_options *opt;
     struct ctr_memory *view;
+    struct physical_view *physical; /* or this one, ... */
+    uint8_t *whole; /* ... and a whole range of it, and what is known of it */
     struct textbuf out;
     int digits;           /* of an address */
     uint64_t known;       /* bytes so far */
@@ -91,9 +94,9 @@ static bool put_json(struct memory_dump *d, uint64_t addr, size_t n)
              end++) {
         }
         ok = textbuf_printf(b,
-                            "{\"kind\":\"memory\",\"address\":\"0x%" PRIx64
+                            "{\"kind\":\"memory\",\"%s\":\"0x%" PRIx64
                             "\",\"size\":%zu,\"bytes\":",
-                            addr + i, end - i) &&
+                            d->physical ? "phys" : "address", addr + i, end - i) &&
              textbuf_printf(b, d->is_known[i] ? "\"" : "null");
         for (size_t k = i; ok && d->is_known[i] && k < end; k++) {
             ok = textbuf_printf(b, "%02x", d->bytes[k]);
@@ -105,21 +108,30 @@ static bool put_json(struct memory_dump *d, uint64_t addr, size_t n)
 
 /* --------------------------------------------------------------------- reading */
 
-static int put_part(struct memory_dump *d, uint64_t addr, size_t n, bool first, bool last,
-                    int *sys_errno)
+/* The next part of a range.  Physical memory is read at once: that takes one search. */
+static int read_part(struct memory_dump *d, const struct ctr_range *r, uint64_t at,
+                     size_t n)
 {
-    int ret = ctr_memory_read(d->view, addr, d->bytes, d->is_known, n, 0, &d->diag);
+    const size_t size = (size_t)(r->to - r->from);
 
-    for (size_t i = 0; !ret && i < n; i++) {
-        d->known += d->is_known[i];
+    if (!d->physical) {
+        return ctr_memory_read(d->view, at, d->bytes, d->is_known, n, 0, &d->diag);
     }
-    if (!ret &&
-        !(d->opt->json ? put_json(d, addr, n) : put_rows(d, addr, n, first, last))) {
-        ret = DUMP_STOP_NOMEM;
+    if (at == r->from) {
+        free(d->whole);
+        d->whole = malloc(2 * size);
+        if (!d->whole) {
+            return DUMP_STOP_NOMEM;
+        }
+        int ret =
+            physical_read(d->physical, at, d->whole, d->whole + size, size, &d->diag);
+        if (ret) {
+            return ret;
+        }
     }
-    ret = ret ? ret : dump_write(d->out.data, d->out.len, sys_errno);
-    d->out.len = 0;
-    return ret;
+    memcpy(d->bytes, d->whole + (at - r->from), n);
+    memcpy(d->is_known, d->whole + size + (at - r->from), n);
+    return 0;
 }
 
 static int put_range(struct memory_dump *d, const struct ctr_range *r, int *sys_errno)
@@ -129,28 +141,65 @@ static int put_range(struct memory_dump *d, const struct ctr_range *r, int *sys_
     for (uint64_t at = r->from; !ret && at < r->to;) {
         const size_t n = r->to - at < PART ? (size_t)(r->to - at) : PART;
 
-        ret = put_part(d, at, n, at == r->from, n == r->to - at, sys_errno);
+        ret = read_part(d, r, at, n);
+        for (size_t i = 0; !ret && i < n; i++) {
+            d->known += d->is_known[i];
+        }
+        if (!ret &&
+            !(d->opt->json ? put_json(d, at, n)
+                           : put_rows(d, at, n, at == r->from, n == r->to - at))) {
+            ret = DUMP_STOP_NOMEM;
+        }
+        ret = ret ? ret : dump_write(d->out.data, d->out.len, sys_errno);
+        d->out.len = 0;
         at += n;
     }
     return ret;
 }
 
-int dump_memory_check(const struct ctr_trace *tr, const struct dump_options *opt)
+/* Ranges after a heading, unless opening failed (ret); returns a status. */
+static int put_ranges(struct memory_dump *d, int ret, const char *heading,
+                      const struct ctr_range *ranges, uint32_t n)
 {
-    struct ctr_info info;
+    int sys_errno = 0;
+
+    if (!ret && !d->opt->json) {
+        ret = dump_write(heading, strlen(heading), &sys_errno);
+    }
+    for (uint32_t i = 0; !ret && i < n; i++) {
+        ret = put_range(d, &ranges[i], &sys_errno);
+    }
+    textbuf_fini(&d->out);
+    free(d->whole);
+    return dump_replay_status(d->opt, ret, sys_errno, &d->diag);
+}
+
+static int nothing_known(const struct dump_options *opt, const char *why)
+{
+    tool_error(PROG, "%s: %s", opt->path, why);
+    return TOOL_NOTHING;
+}
+
+static uint64_t bytes_of(const struct ctr_range *v, uint32_t n)
+{
     uint64_t bytes = 0;
 
-    for (uint32_t i = 0; i < opt->filter.naddr; i++) {
-        const struct ctr_range *r = &opt->filter.addrs[i];
-
-        bytes += r->to - r->from <= MOST ? r->to - r->from : MOST + 1;
-        bytes = bytes <= MOST ? bytes : MOST + 1;
+    for (uint32_t i = 0; i < n && bytes <= MOST; i++) {
+        bytes += v[i].to - v[i].from <= MOST ? v[i].to - v[i].from : MOST + 1;
     }
-    if (bytes > MOST) {
+    return bytes;
+}
+
+int dump_memory_check(const struct ctr_trace *tr, const struct dump_options *opt)
+{
+    const struct ctr_filter *f = &opt->filter;
+    struct ctr_info info;
+
+    if (bytes_of(f->addrs, f->naddr) + bytes_of(f->phys, f->nphys) > MOST) {
         return tool_usage_error(PROG, "--memory shows 1 MiB at most");
     }
     ctr_trace_info(tr, &info);
-    if (opt->filter.naddr && !(info.events & CTR_HAS_VAL) && !opt->quiet) {
+    if (f->naddr && !(info.events & CTR_HAS_VAL) && !opt->quiet) {
         tool_error(PROG,
                    "%s: values were not recorded (-e val): only memory of files is known",
                    opt->path);
@@ -163,24 +212,38 @@ int dump_memory(struct ctr_trace *tr, const struct dump_options *opt,
 {
     struct memory_dump d = {.opt = opt, .diag = {.off = CTR_NO_OFF}};
     struct ctr_info info;
-    int ret, status, sys_errno = 0;
+    int status;
 
     ctr_trace_info(tr, &info);
     d.digits = info.addr_bits / 4;
-    ret = memory_open(&d.view, tr, opt->places, at, opt->jobs, &d.diag);
-    if (!ret && !opt->json) {
-        ret = dump_write("memory\n", strlen("memory\n"), &sys_errno);
-    }
-    for (uint32_t i = 0; !ret && i < opt->filter.naddr; i++) {
-        ret = put_range(&d, &opt->filter.addrs[i], &sys_errno);
-    }
-    status = dump_replay_status(opt, ret, sys_errno, &d.diag);
-    if (!status && !d.known) {
-        tool_error(PROG, "%s: the trace does not show what any of these bytes held",
-                   opt->path);
-        status = TOOL_NOTHING;
-    }
+    status = put_ranges(&d, memory_open(&d.view, tr, opt->places, at, opt->jobs, &d.diag),
+                        "memory\n", opt->filter.addrs, opt->filter.naddr);
     ctr_memory_close(d.view);
-    textbuf_fini(&d.out);
+    return status || d.known
+               ? status
+               : nothing_known(opt,
+                               "the trace does not show what any of these bytes held");
+}
+
+int dump_physical(struct ctr_trace *tr, const struct dump_options *opt,
+                  const struct ctr_moment *at)
+{
+    struct memory_dump d = {.opt = opt, .diag = {.off = CTR_NO_OFF}};
+    struct ctr_info info;
+    const char *lack;
+    int status, ret;
+
+    ctr_trace_info(tr, &info);
+    d.digits = info.addr_bits / 4;
+    ret = physical_open(&d.physical, tr, at, opt->jobs, &d.diag);
+    status =
+        put_ranges(&d, ret, "physical memory\n", opt->filter.phys, opt->filter.nphys);
+    lack = status ? NULL : physical_lack(d.physical);
+    if (!status && !d.known) {
+        status = nothing_known(opt, lack ? lack
+                                         : "the trace does not show what these bytes of "
+                                           "physical memory held");
+    }
+    physical_close(d.physical);
     return status;
 }

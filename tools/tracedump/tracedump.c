@@ -53,7 +53,8 @@ static const struct tool_option option_table[] = {
      "crash, end, call:NAME/N ..."},
     {OPT_STACK, "stack", NULL, "with --state: also the calls that the thread is in"},
     {OPT_MEMORY, "memory", "PLACES",
-     "with --state: also what memory holds there: VARIABLE,\nA-B, A+LENGTH"},
+     "with --state: also what memory holds there: VARIABLE,\nA-B, A+LENGTH; phys:A-B: "
+     "physical memory of a machine"},
     {OPT_WRITERS, "writers", NULL, "with --memory: also what wrote these bytes last"},
     {'c', "summary", NULL, "count what is selected; print no events"},
     {OPT_HISTOGRAM, "histogram", "LIST",
@@ -79,7 +80,8 @@ struct command_line {
     struct modset_options modset;
     struct moment_text state;
     struct locations memory;
-    bool physical, writers, stack;
+    struct tool_ranges physical; /* --memory=phys: */
+    bool writers, stack;
     struct search_request search;
     struct hist_request hist;
     struct find_request find;
@@ -122,8 +124,9 @@ static bool set_option(void *to, int key, const char *arg)
     case OPT_STACK:
         return c->stack = true;
     case OPT_MEMORY:
-        c->physical |= !strncmp(arg, "phys:", strlen("phys:"));
-        return location_list_add(&c->memory, arg);
+        return strncmp(arg, FILTER_PHYSICAL, strlen(FILTER_PHYSICAL)) != 0
+                   ? location_list_add(&c->memory, arg)
+                   : tool_parse_ranges(arg + strlen(FILTER_PHYSICAL), &c->physical);
     case OPT_WRITERS:
         return c->writers = true;
     case OPT_HISTOGRAM:
@@ -164,11 +167,12 @@ static int finish_state(struct command_line *c)
     if (c->stack && !c->state.kind) {
         return tool_usage_error(PROG, "--stack is for --state only");
     }
-    if (c->memory.n && !c->state.kind) {
+    if ((c->memory.n || c->physical.n) && !c->state.kind) {
         return tool_usage_error(PROG, "--memory is for --state only");
     }
-    if (c->physical) {
-        return tool_usage_error(PROG, "--memory takes no physical addresses");
+    if (c->writers && c->physical.n) {
+        return tool_usage_error(PROG, "--writers searches virtual addresses: "
+                                      "--memory phys: does not go with it");
     }
     if (c->writers && !c->memory.n) {
         return tool_usage_error(PROG, "--writers is for --memory only");
@@ -259,6 +263,11 @@ static int show_state(struct ctr_trace *tr, const struct command_line *c,
     if (!status && opt->filter.naddr) {
         status = dump_memory(tr, opt, at);
     }
+    if ((!status || status == TOOL_NOTHING) && opt->filter.nphys) {
+        const int physical = dump_physical(tr, opt, at);
+
+        status = physical ? physical : status;
+    }
     if ((!status || status == TOOL_NOTHING) && c->writers) {
         status = dump_search(tr, opt, &last, at);
     }
@@ -307,6 +316,10 @@ static int show(struct ctr_trace *tr, void *arg)
     if (!status && !c->info) {
         status = filter_options_resolve(&c->filter, &request, opt.jobs, &opt.filter);
     }
+    if (c->state.kind) {
+        opt.filter.phys = c->physical.v;
+        opt.filter.nphys = c->physical.n;
+    }
     status = status ? status : show_mode(tr, c, &request, &opt);
     places_free(places);
     modset_close(modset);
@@ -340,6 +353,7 @@ int main(int argc, char **argv)
     tool_options_fini(&o);
     filter_options_fini(&c.filter);
     location_list_free(&c.memory);
+    free(c.physical.v);
     sym_options_fini(&c.sym);
     return pager_close_stdout(PROG, NULL, status);
 }

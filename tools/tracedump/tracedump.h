@@ -20,11 +20,14 @@ int dump_state(struct ctr_trace *tr, const struct dump_options *opt,
 /* The calls that the thread is in at the moment; opt->places has lines and frames. */
 int dump_stack(struct ctr_trace *tr, const struct dump_options *opt,
                const struct ctr_moment *at);
-/* The bytes of opt->filter's addrs at the moment.  The check comes first: TOOL_OK, or
+/* The bytes of opt->filter's addrs at the moment.  The check, also of phys, comes first: TOOL_OK, or
  * TOOL_USAGE after a line on stderr if they are too many. */
 int dump_memory_check(const struct ctr_trace *tr, const struct dump_options *opt);
 int dump_memory(struct ctr_trace *tr, const struct dump_options *opt,
                 const struct ctr_moment *at);
+/* The same of its phys, of a machine's physical memory. */
+int dump_physical(struct ctr_trace *tr, const struct dump_options *opt,
+                  const struct ctr_moment *at);
 int dump_summary(struct ctr_trace *tr, const struct dump_options *opt);
 
 /* Opens the files that the trace names, for opt->places; TOOL_OK, or another status after
