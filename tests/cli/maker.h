@@ -134,7 +134,8 @@ void make_diff(char **argv);
 
 /* mktrace_memory.c */
 void make_memory(const char *path);
-void make_key(const char *path, unsigned seed); /* mktrace_key.c */
+void make_ram(const char *path, const char *what); /* mktrace_physical.c */
+void make_key(const char *path, unsigned seed);    /* mktrace_key.c */
 /* order: the vCPUs ran one at a time */
 void make_tasks(const char *path, bool order);
 void make_loaded(uint32_t op, const char *path);

@@ -29,6 +29,7 @@
  *       memory, end or thread; with `copy-' before it B is a longer copy of A but for
  *       that.  Prints WHAT, its ordinal, and the numbers of instructions
  *       that only A and only B have there
+ *   mktrace ram WHAT FILE           physical memory of a machine, see mktrace_physical.c
  *   mktrace key FILE SEED           a process with key frames; FILE.expect has what its memory
  *       holds
  *   mktrace system FILE [ELF]       a small arm trace with all kinds of events; the bytes of
@@ -255,6 +256,8 @@ int main(int argc, char **argv)
         make_spaces(argv[2]);
     } else if (argc == 3 && !strcmp(argv[1], "memory")) {
         make_memory(argv[2]);
+    } else if (argc == 4 && !strcmp(argv[1], "ram")) {
+        make_ram(argv[3], argv[2]);
     } else if (argc == 4 && !strcmp(argv[1], "key")) {
         make_key(argv[2], (unsigned)atoi(argv[3]));
     } else if (argc == 3 && !strcmp(argv[1], "areas")) {

@@ -86,7 +86,6 @@ is_usage tracedump --memory=0+16 t.ctr
 is_usage tracedump --state=1 --writers t.ctr
 "$dump" -q -p 200 --state=0 --memory="$addr+8" --writers t.ctr >stdout 2>stderr
 grep -q -- ' --writers: no write there is recorded before it' stderr || fail "no writer: $(cat stderr)"
-is_usage tracedump --state=1 --memory=phys:0+16 t.ctr
 is_usage tracedump --state=1 --memory=0+16 --addr=0 t.ctr
 is_usage tracedump -q -p 200 --state=end --memory=0+0x100001 t.ctr
 is_usage tracedump -q -p 200 --state=end --memory=0-0xffffffff,0+0x10 t.ctr

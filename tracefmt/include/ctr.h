@@ -1316,7 +1316,8 @@ CTR_API int ctr_process_single(const struct ctr_trace *tr, uint32_t process);
  *
  * Of a machine these are accesses at virtual addresses: what devices write, and what is
  * written at another address of the same page, does not count.  Of an address that is not
- * the kernel's (as Linux divides them) only accesses in the moment's address space do.
+ * the kernel's (as Linux divides them) only accesses in the moment's address space do.  A
+ * snapshot that was loaded replaces all of memory.
  *
  * Accesses of several threads are in recorded order.  The trace must have values (CTR_HAS_VAL)
  * for the first two.

@@ -55,6 +55,7 @@ int ctr_memory_open(struct ctr_memory **out, struct ctr_trace *tr,
     m->lines = calloc(m->cap, sizeof(*m->lines));
     ret = m->lines ? memory_origins_open(&m->origins, tr, opts->maps, diag)
                    : ctr_fail_nomem(diag);
+    ret = ret ? ret : memory_epochs_read(&m->epochs, tr);
     if (ret) {
         ctr_memory_close(m);
         return ret;
@@ -186,6 +187,7 @@ void ctr_memory_close(struct ctr_memory *m)
 {
     if (m) {
         memory_origins_close(m->origins);
+        memory_epochs_free(&m->epochs);
         memory_near_free(&m->near);
         free(m->lines);
         free(m);

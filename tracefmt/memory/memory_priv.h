@@ -6,6 +6,7 @@
 #ifndef CTR_MEMORY_PRIV_H
 #define CTR_MEMORY_PRIV_H
 
+#include "memory/epoch.h"
 #include "memory/initial.h"
 #include "memory/key.h"
 #include "memory/near.h"
@@ -42,6 +43,7 @@ struct ctr_memory {
     unsigned jobs;
     uint32_t most; /* chunks of a search; 0: any number */
     struct memory_origins *origins;
+    struct memory_epochs epochs; /* of a machine */
     struct memory_initial initial;
     struct line *lines; /* hash table by addr */
     uint32_t cap, n;    /* a power of two */

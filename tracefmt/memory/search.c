@@ -141,6 +141,7 @@ static void apply_event(struct lookup *l, const struct ctr_found *found,
  * each access is not known well enough: see is_outside. */
 static void limit_time(const struct lookup *l, struct ctr_filter *filter)
 {
+    memory_epochs_limit(&l->m->epochs, &l->m->at, l->flags & CTR_SEARCH_BACK, filter);
     if (!l->origin.single) {
         return;
     }
