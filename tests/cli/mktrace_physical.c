@@ -121,13 +121,13 @@ static void first_turn(struct maker *m, uint64_t start)
 {
     begin_turn(m, 0, start);
     describe(m, 0x11);
-    store(m, 0x8010, RAM_AT, 0, 0x1010101010101010);                  /* 0 */
-    store(m, 0x9018, ALIAS_AT, 0, 0x1111111111111118);                /* 1 */
-    store(m, 0xa020, ROM_AT, 0, 0x1212121212121212);                  /* 2 */
-    store(m, 0xb028, RAM_AT, CTR_PAGE_DEVICE, 0x1313131313131313);    /* 3 */
+    store(m, 0x8010, RAM_AT, 0, 0x1010101010101010);               /* 0 */
+    store(m, 0x9018, ALIAS_AT, 0, 0x1111111111111118);             /* 1 */
+    store(m, 0xa020, ROM_AT, 0, 0x1212121212121212);               /* 2 */
+    store(m, 0xb028, RAM_AT, CTR_PAGE_DEVICE, 0x1313131313131313); /* 3 */
     put_dma(m, tick(m), ALIAS_AT + 0x10, 0xd4d4d4d4d4d4d4d4);
-    store(m, 0xc000, RAM_AT + 0x2000, 0, 0x1414141414141414);         /* 4 */
-    store(m, 0xbffc, RAM_AT + 0x1000, 0, 0x1515151525252525);         /* 5: crosses */
+    store(m, 0xc000, RAM_AT + 0x2000, 0, 0x1414141414141414); /* 4 */
+    store(m, 0xbffc, RAM_AT + 0x1000, 0, 0x1515151525252525); /* 5: crosses */
 }
 
 static void third_turn(struct maker *m, uint64_t start)
@@ -135,33 +135,33 @@ static void third_turn(struct maker *m, uint64_t start)
     uint64_t before;
 
     begin_turn(m, 2, start);
-    store(m, 0x8010, RAM_AT, 0, 0x1616161616161616);                  /* 6 */
+    store(m, 0x8010, RAM_AT, 0, 0x1616161616161616); /* 6 */
     put_ram(m, CTR_RAM_ANEW, 0, 0, 0, 0, 0, "", "");
     describe(m, 0x33);
-    store(m, 0x8040, RAM_AT, 0, 0x1717171717171717);                  /* 7 */
+    store(m, 0x8040, RAM_AT, 0, 0x1717171717171717); /* 7 */
     before = tick(m);
     put_ram(m, CTR_RAM_UNMAP, 0, 0x1000, ALIAS_AT, 0, 0, "", "");
     put_ram(m, CTR_RAM_MAP, 0, 0x1000, ALIAS_AT, 0x2000, 0, "ram", "");
     put_ram(m, CTR_RAM_BYTES, 0x44, 0x1000, ALIAS_AT, 0x2000, 0, "", "xyz");
     put_dma(m, before, ALIAS_AT + 0x50, 0xd8d8d8d8d8d8d8d8);
-    store(m, 0x9008, ALIAS_AT, 0, 0x1818181818181818);                /* 8 */
-    put_access(m, 2, 0x8048, RAM_AT, 0, 0x3333333333333333);          /* 9 */
+    store(m, 0x9008, ALIAS_AT, 0, 0x1818181818181818);       /* 8 */
+    put_access(m, 2, 0x8048, RAM_AT, 0, 0x3333333333333333); /* 9 */
 }
 
 static void pause_twice(struct maker *m)
 {
     put_gate(m, 0);
     put_gate(m, 1);
-    store(m, 0x8060, RAM_AT, 0, 0x1919191919191919);                  /* 10 */
+    store(m, 0x8060, RAM_AT, 0, 0x1919191919191919); /* 10 */
     put_gate(m, 0);
 }
 
 static void second_turn(struct maker *m, uint64_t start)
 {
     begin_turn(m, 1, start);
-    store(m, 0x7010, RAM_AT, 0, 0x2020202020202020);                  /* 0 */
+    store(m, 0x7010, RAM_AT, 0, 0x2020202020202020); /* 0 */
     put_dma(m, tick(m), RAM_AT + 0x2000, 0xe1e1e1e1e1e1e1e1);
-    store(m, 0x7030, ALIAS_AT, 0, 0x2121212121212121);                /* 1 */
+    store(m, 0x7030, ALIAS_AT, 0, 0x2121212121212121); /* 1 */
 }
 
 void make_ram(const char *path, const char *what)
@@ -170,8 +170,9 @@ void make_ram(const char *path, const char *what)
                  load = {.id = 2, .pc = 0x40100004, .mode = CTR_PRIVILEGE_KERNEL << 4};
     const bool multi = !strcmp(what, "multi");
     struct maker m = {.selection = !strcmp(what, "part") ? "--kernel" : ""};
-    uint32_t process, thread[2], events = CTR_EVENTS_EXEC | CTR_EVENTS_MEM | CTR_EVENTS_PHYS |
-                                          CTR_EVENTS_DMA | CTR_EVENTS_RAM;
+    uint32_t process, thread[2],
+        events = CTR_EVENTS_EXEC | CTR_EVENTS_MEM | CTR_EVENTS_PHYS | CTR_EVENTS_DMA |
+                 CTR_EVENTS_RAM;
     uint64_t start;
 
     events |= multi ? 0 : CTR_EVENTS_ORDER;

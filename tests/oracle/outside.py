@@ -4,6 +4,8 @@
 killed     QEMU, then the recorder, ends by SIGKILL: what is left is the begin of a whole run
 no-room    the trace cannot grow any more
 storm      the recording is paused and resumed as fast as it goes
+rebuilt    memory at places in the middle, before and after a snapshot is loaded, and at the end is
+           what QEMU's monitor saved there
 snapshot   the machine is saved, goes on, is loaded and reset: what it counts, RAM, and its events
 debugger   it is stopped and continued, by the monitor and by a debugger, which steps, writes, and
            stops where a function returns to
@@ -27,6 +29,7 @@ import time
 import common
 import firmware
 import machines
+import physical
 import power
 import ram
 from common import Failure
@@ -36,6 +39,8 @@ from monitor import Running
 NAMES = {target: ["killed", "no-room", "storm", "snapshot", "debugger"]
          for target in ("aarch64-softmmu", "arm-softmmu", "mips-softmmu", "mipsel-softmmu",
                         "riscv32-softmmu", "riscv64-softmmu", "x86_64-softmmu")}
+for _target in ("aarch64-softmmu", "riscv64-softmmu", "x86_64-softmmu"):
+    NAMES[_target].append("rebuilt")
 NAMES["armv7m-softmmu"] = ["killed", "storm", "debugger"]
 NAMES["x86_64-softmmu"] += ["hotplug", "refused", "loop"]
 NAMES["riscv64-softmmu"].append("loop")
@@ -307,6 +312,43 @@ def snapshot(tools, target, full):
     return "saved at %d, loaded and reset at %r; %s" % (saved, ends, said)
 
 
+def rebuilt(tools, target, full):
+    r = Rounds(tools, target, "rebuilt", "--events", ram.OPTIONS[1] + ",pwr")
+    begin, size = RAM[target]
+    moments = []
+
+    def stop(name):
+        """The machine is stopped: what memory holds, and a mark where it goes on."""
+        image = "%s.%s" % (r.trace, name)
+        monitor.call("stop")
+        monitor.call("pmemsave", val=begin, size=size, filename=image)
+        machine.control.send("mark " + name)
+        moments.append(("mark:" + name, [(begin, image)]))
+
+    with r.running as machine:
+        monitor = machine.monitor
+        kept = snapshot_disk(machine)
+        for i in range(8 if full else 3):
+            r.wait_until(r.count() + 50 + 100 * i)
+            stop("place%d" % i)
+            if i == 1:
+                monitor.job("snapshot-save", **kept)
+            monitor.call("cont")
+        monitor.call("stop")
+        monitor.job("snapshot-load", **kept)
+        stop("loaded")
+        monitor.call("cont")
+        r.wait_until(r.count() + 100)
+        stop("last")
+        moments[-1] = ("end", moments[-1][1])
+        machine.quit()
+    total = physical.same_pages(tools, r.trace, moments, 40 if full else 8)
+    for _, images in moments:
+        common.drop_file(images[0][1])
+    common.drop_file(r.trace)
+    return "%d bytes at %d places" % (total, len(moments))
+
+
 def after_call(tools, target):
     """Where the program's one_round() returns to."""
     objdump = machines.MACHINES[target].cc.replace("gcc", "objdump")
@@ -492,5 +534,5 @@ def loop(tools, target, full):
         len(events), whole["instructions"], size, samples[3], samples[-1])
 
 
-RUN = {"killed": killed, "no-room": no_room, "storm": storm, "snapshot": snapshot, "debugger": debugger,
-       "hotplug": hotplug, "refused": refused, "loop": loop}
+RUN = {"killed": killed, "no-room": no_room, "storm": storm, "snapshot": snapshot, "rebuilt": rebuilt,
+       "debugger": debugger, "hotplug": hotplug, "refused": refused, "loop": loop}

@@ -3,9 +3,15 @@
 
 physical   QEMU's plugin execlog says where each access went, of a recording without
            filters and of one whose filters choose everything
+
+Also, for outside.py and ram.py: pages of physical memory as tracedump --memory=phys: rebuilds
+them, against what QEMU's monitor saves.
 """
 import json
+import os
+import random
 import re
+import subprocess
 
 import common
 import machines
@@ -68,6 +74,60 @@ def physical(tools, target):
     common.drop_file(trace)
     common.drop_file(log)
     return "%d accesses, %d of devices" % (len(seen), sum(device for _, _, device in seen))
+
+
+PAGE = 4096
+
+
+def rebuilt(tools, trace, moment, addrs):
+    """Pages at a moment: {address: its bytes, None where they are not known}."""
+    done = subprocess.run(
+        [tools.program("tracedump"), "-q", "--json", "--state=" + moment, "--memory=phys:" +
+         ",".join("0x%x+%d" % (addr, PAGE) for addr in addrs), trace],
+        capture_output=True, text=True, timeout=common.PATIENCE)
+    if done.returncode:
+        raise Failure("tracedump --state=%s: %s" % (moment, done.stderr.strip()))
+    pages = {addr: [None] * PAGE for addr in addrs}
+    for o in map(json.loads, done.stdout.splitlines()):
+        if o["kind"] == "memory" and o["bytes"]:
+            at = int(o["phys"], 16)
+            for i, byte in enumerate(bytes.fromhex(o["bytes"]), at % PAGE):
+                pages[at - at % PAGE][i] = byte
+    return pages
+
+
+def some_pages(image, other, count, chance):
+    """Offsets of pages: any, some that hold something, some that differ in the other image."""
+    size = os.path.getsize(image)
+    found = {chance.randrange(size // PAGE) * PAGE for _ in range(count)}
+    with open(image, "rb") as f, open(other, "rb") as g:
+        pages = [(f.read(PAGE), g.read(PAGE)) for _ in range(size // PAGE)]
+    for wanted in ([i for i, (a, _) in enumerate(pages) if any(a)],
+                   [i for i, (a, b) in enumerate(pages) if a != b]):
+        found.update(i * PAGE for i in chance.sample(wanted, min(count, len(wanted))))
+    return sorted(found)
+
+
+def same_pages(tools, trace, moments, count=8):
+    """moments: [(moment, [(address, what the monitor saved from there on)])].  All bytes of some
+    pages must be known and right at each; returns how many there are."""
+    chance = random.Random(1)
+    total = 0
+    for n, (moment, images) in enumerate(moments):
+        for (begin, image), (_, other) in zip(images, moments[n - 1][1]):
+            offsets = some_pages(image, other, count, chance)
+            pages = rebuilt(tools, trace, moment, [begin + at for at in offsets])
+            with open(image, "rb") as f:
+                for at in offsets:
+                    f.seek(at)
+                    want, seen = f.read(PAGE), pages[begin + at]
+                    wrong = [i for i in range(PAGE) if seen[i] != want[i]]
+                    if wrong:
+                        i = wrong[0]
+                        raise Failure("at %s 0x%x has 0x%02x, not %r; %d bytes of its page differ"
+                                      % (moment, begin + at + i, want[i], seen[i], len(wrong)))
+            total += PAGE * len(offsets)
+    return total
 
 
 RUN = {"physical": physical}

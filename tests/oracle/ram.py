@@ -3,17 +3,21 @@
 
 memory     each load finds in physical memory what was written there last: in a program, and
            in two vCPUs that boot Debian's kernel, whose disk and network cards write, too; at
-           the end memory holds what QEMU's monitor saves
+           the end memory holds what QEMU's monitor saves; so it does when it is rebuilt by
+           tracedump, there and at a place in the middle of the boot
 """
 import os
 import subprocess
 import tempfile
+import time
 
 import common
 import linux
 import machines
+import physical
 from common import Failure
 from monitor import Monitor
+from switches import Control
 
 # Memory that is compared at the end: (begin, end)
 RANGES = {
@@ -23,6 +27,7 @@ RANGES = {
 }
 NAMES = {target: ["memory"] for target in machines.MACHINES}
 OTHERS_WRITE = ("armv7m-softmmu", "x86_64-softmmu")  # other than the program, in its memory
+MIDDLE = 100 << 20  # bytes of the trace
 OPTIONS = ("--events", "exec,val,phys,dma,ram,io")
 DRIVERS = {
     "aarch64-softmmu": "virtio_ring virtio virtio_mmio failover net_failover virtio_net virtio_blk",
@@ -70,8 +75,32 @@ def cards(tools, target):
     return words
 
 
+def save(tools, target, monitor, name):
+    """[(address, file with what memory holds from there on)]"""
+    images = []
+    for begin, end in RANGES[target]:
+        image = os.path.join(tools.work, "ram-%s-%s-%x.img" % (target, name, begin))
+        monitor.call("pmemsave", val=begin, size=end - begin, filename=image)
+        images.append((begin, image))
+    return images
+
+
+def middle(tools, target, trace, recorder, monitor):
+    """Stops the machine on its way, and marks where it goes on; returns as save."""
+    end = time.monotonic() + common.PATIENCE
+    while os.path.getsize(trace) < MIDDLE:
+        if recorder.poll() is not None or time.monotonic() > end:
+            raise Failure("the trace does not grow")
+        time.sleep(0.05)
+    monitor.call("stop")
+    saved = save(tools, target, monitor, "middle")
+    Control(trace + ".ctl").send("mark middle")
+    monitor.call("cont")
+    return saved
+
+
 def boot(tools, target):
-    """Boots a kernel up to its end; returns the trace and what memory holds then."""
+    """Boots a kernel up to its end; returns the trace and what memory held on the way and then."""
     trace = os.path.join(tools.work, "ram-%s.ctr" % target)
     path = os.path.join(tempfile.mkdtemp(dir=tools.work), "qmp")
     init = linux.INIT
@@ -81,18 +110,16 @@ def boot(tools, target):
                             files=drivers(tools, target, DRIVERS.get(target, "")))
     command += ["-no-shutdown", "-qmp", "unix:%s,server=on,wait=off" % path,
                 *cards(tools, target)]
-    images = []
+    common.remove(trace)
     with tempfile.TemporaryFile() as out:
-        recorder = subprocess.Popen([tools.program("cannoli-record"), "-q", "-o", trace, *OPTIONS,
-                                     "--", *command], stdin=subprocess.DEVNULL, stdout=out,
+        recorder = subprocess.Popen([tools.program("cannoli-record"), "-q", "--control", "-o", trace,
+                                     *OPTIONS, "--", *command], stdin=subprocess.DEVNULL, stdout=out,
                                     stderr=subprocess.STDOUT)
         try:
             monitor = Monitor(path, recorder)
+            moments = [("mark:middle", middle(tools, target, trace, recorder, monitor))]
             monitor.wait("SHUTDOWN")
-            for begin, end in RANGES[target]:
-                image = os.path.join(tools.work, "ram-%s-%x.img" % (target, begin))
-                monitor.call("pmemsave", val=begin, size=end - begin, filename=image)
-                images.append((begin, image))
+            moments.append(("end", save(tools, target, monitor, "end")))
             monitor.call("quit")
             recorder.wait(timeout=common.PATIENCE)
         finally:
@@ -102,7 +129,7 @@ def boot(tools, target):
         console = out.read()
     if recorder.returncode or b"end\r\n" not in console or b"no driver" in console:
         raise Failure("status %d: %r" % (recorder.returncode, console[-600:]))
-    return trace, images
+    return trace, moments
 
 
 def follow(tools, trace, *options):
@@ -133,14 +160,17 @@ def memory(tools, target, full):
     common.drop_file(trace)
     if target not in RANGES or not (full or target == "aarch64-softmmu"):
         return said
-    trace, images = boot(tools, target)
+    trace, moments = boot(tools, target)
+    images = moments[-1][1]
     options = [word for begin, image in images for word in ("--image", "%#x:%s" % (begin, image))]
     said += "; kernel: " + follow(tools, trace, *options)
     if full and target in DRIVERS:
         notices(tools, trace, "--forget-dma")
+    said += "; rebuilt: %d bytes" % physical.same_pages(tools, trace, moments, 40 if full else 8)
     common.drop_file(trace)
-    for _, image in images:
-        common.drop_file(image)
+    for _, images in moments:
+        for _, image in images:
+            common.drop_file(image)
     return said
 
 

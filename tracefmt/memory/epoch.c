@@ -72,8 +72,8 @@ static bool is_before(const struct memory_load *load, const struct ctr_moment *a
                                       : load->ordinal + at->before_system <= at->ordinal;
 }
 
-void memory_epochs_limit(const struct memory_epochs *e, const struct ctr_moment *at, bool back,
-                         struct ctr_filter *filter)
+void memory_epochs_limit(const struct memory_epochs *e, const struct ctr_moment *at,
+                         bool back, struct ctr_filter *filter)
 {
     for (size_t i = 0; i < e->n; i++) {
         const struct memory_load *load = &e->v[i];

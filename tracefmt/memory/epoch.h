@@ -17,7 +17,7 @@ struct memory_epochs {
     struct memory_load {
         uint32_t thread;
         uint64_t ordinal, time_ns;
-    } * v; /* in their order; without events of RAM each vCPU has one of each load */
+    } *v; /* in their order; without events of RAM each vCPU has one of each load */
     size_t n, cap;
 };
 
@@ -27,7 +27,7 @@ void memory_epochs_free(struct memory_epochs *e);
 
 /* Limits a filter to the time before the moment (back), or after it, in which memory was not
  * replaced. */
-void memory_epochs_limit(const struct memory_epochs *e, const struct ctr_moment *at, bool back,
-                         struct ctr_filter *filter);
+void memory_epochs_limit(const struct memory_epochs *e, const struct ctr_moment *at,
+                         bool back, struct ctr_filter *filter);
 
 #endif
