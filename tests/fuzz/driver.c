@@ -6,8 +6,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include "fuzz.h"
 #include "../unit/random.h"
+
+#define INPUT_SECONDS                                                                    \
+    300 /* far more than any takes: a loop without an end stops the test */
 
 static uint64_t state = 0x853c49e6748fea9bull;
 
@@ -56,6 +60,13 @@ static size_t mutate(uint8_t *p, size_t n, size_t cap)
     return n;
 }
 
+static void run_input(const uint8_t *data, size_t n)
+{
+    alarm(INPUT_SECONDS);
+    LLVMFuzzerTestOneInput(data, n);
+    alarm(0);
+}
+
 static int run_file(const char *name)
 {
     FILE *f = fopen(name, "rb");
@@ -66,7 +77,7 @@ static int run_file(const char *name)
     }
     size_t n = fread(data, 1, sizeof(data), f);
     fclose(f);
-    LLVMFuzzerTestOneInput(data, n);
+    run_input(data, n);
     return 0;
 }
 
@@ -85,7 +96,7 @@ int main(int argc, char **argv)
     size_t len[SEEDS];
     for (unsigned i = 0; i < SEEDS; i++) {
         seed[i] = fuzz_seed(i, &len[i]);
-        LLVMFuzzerTestOneInput(seed[i], len[i]);
+        run_input(seed[i], len[i]);
     }
     for (unsigned long i = 0; i < rounds; i++) {
         unsigned k = (unsigned)(i % SEEDS);
@@ -103,7 +114,7 @@ int main(int argc, char **argv)
         }
         memcpy(exact, p, n);
         free(p);
-        LLVMFuzzerTestOneInput(exact, n);
+        run_input(exact, n);
         free(exact);
     }
     for (unsigned i = 0; i < SEEDS; i++) {

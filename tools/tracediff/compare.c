@@ -24,6 +24,7 @@ struct comparison {
     struct pair pair;
     struct report report;
     struct progress progress;
+    struct ctr_diag failure[2]; /* the last one of each side */
 };
 
 static int trouble(const struct comparison *c, const char *text)
@@ -185,6 +186,21 @@ static void close_side(struct side *s)
 
 /* -------------------------------------------------------------------- compare */
 
+/* All threads meet damage of what they share: it is reported once. */
+static void report_failure(struct comparison *c, unsigned side, int ret,
+                           const struct ctr_diag *diag)
+{
+    struct ctr_diag *last = &c->failure[side];
+
+    if (last->code == diag->code && last->off == diag->off &&
+        !strcmp(last->text, diag->text)) {
+        return;
+    }
+    progress_clear(&c->progress);
+    tool_trace_error(c->opt->report.prog, c->side[side].path, ret, diag);
+    *last = *diag;
+}
+
 static int compare_pair(struct comparison *c, const struct thread_pair *t)
 {
     struct pair *p = &c->pair;
@@ -201,11 +217,9 @@ static int compare_pair(struct comparison *c, const struct thread_pair *t)
     ret = pair_compare(p, from);
     report_pair(&c->report, p);
     if (ret) {
-        progress_clear(&c->progress);
-        tool_trace_error(c->opt->report.prog, c->side[p->failed].path, ret, &p->diag);
-        return COMPARE_TROUBLE;
+        report_failure(c, p->failed, ret, &p->diag);
     }
-    return COMPARE_EQUAL;
+    return ret ? COMPARE_TROUBLE : COMPARE_EQUAL;
 }
 
 /* Whether the only pair has the instructions of --at. */
@@ -256,8 +270,10 @@ static int end_status(const struct comparison *c, int status)
     const struct compare_options *opt = c->opt;
 
     for (unsigned i = 0; i < 2; i++) {
-        if (tool_trace_status(opt->report.prog, opt->path[i], c->side[i].view,
-                              opt->report.quiet) ||
+        /* Of damage there is a line already. */
+        if ((!c->failure[i].code &&
+             tool_trace_status(opt->report.prog, opt->path[i], c->side[i].view,
+                               opt->report.quiet)) ||
             places_status(c->side[i].places)) {
             status = COMPARE_TROUBLE;
         }
@@ -290,7 +306,8 @@ static int run(struct comparison *c)
         return COMPARE_TROUBLE;
     }
     if (opt->counts) {
-        return end_status(c, compare_counts(c));
+        status = compare_counts(c);
+        return status ? status : end_status(c, status);
     }
     progress_init(&c->progress, opt->report.prog, opt->report.quiet);
     if (!report_init(&c->report, &opt->report, &c->side[0], &c->side[1], &opt->site,

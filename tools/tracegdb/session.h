@@ -8,6 +8,7 @@
  * search of the trace for what would stop the program.
  *
  *   tracegdb.c   the command line
+ *   session.c    begin and end
  *   listen.c     connections
  *   packet.c     packets
  *   serve.c      what each packet requests
@@ -192,6 +193,13 @@ struct session {
     int failed;           /* the first error of the session, and what it was */
     struct ctr_diag failure;
 };
+
+/* ------------------------------------------------------------------- session.c */
+
+/* Of one with trace, guest and options: goes to the instruction where it begins.
+ * Returns 0 or a negated enum ctr_error; either way session_end. */
+int session_begin(struct session *s, uint32_t thread, uint64_t ordinal);
+void session_end(struct session *s);
 
 /* ------------------------------------------------------------------ position.c */
 

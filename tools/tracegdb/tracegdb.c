@@ -152,10 +152,7 @@ static int begin(struct session *s, struct command_line *c)
         return TOOL_NOTHING;
     }
     at.ordinal -= at.ordinal == thread_end(t); /* the last one has not run yet */
-    ret = gdb_regs_open(&s->regs, s->tr, &s->diag);
-    ret = ret ? ret : position_open(s);
-    ret = ret ? ret : position_go(s, at.thread, at.ordinal);
-    s->begin = s->at;
+    ret = session_begin(s, at.thread, at.ordinal);
     if (ret) {
         tool_trace_error(PROG, s->path, ret, &s->diag);
     }
@@ -224,13 +221,7 @@ static int run(struct command_line *c, const char *path)
     if (!status) {
         status = tool_trace_status(PROG, path, s.tr, c->quiet);
     }
-    position_close(&s);
-    gdb_regs_close(s.regs);
-    textbuf_fini(&s.out);
-    textbuf_fini(&s.document);
-    marks_free(&s);
-    free(s.points);
-    free(s.signals);
+    session_end(&s);
     places_free(places);
     modset_close(modset);
     ctr_close(s.tr);
