@@ -82,6 +82,34 @@ def check_breaks(gdb, trace, rng):
     return hits
 
 
+def check_conditional_runs(gdb, trace, rng):
+    """A breakpoint with `r0 == VALUE' stops where the one without does, if r0 is that."""
+    hits = 0
+    for _ in range(30):
+        at = go_to(gdb, trace, rng.randrange(len(trace.execs)))
+        if at is None:
+            continue
+        back = rng.random() < .5
+        pc = rng.choice(trace.execs)[2]
+        assert gdb.request("Z0,%x,4" % pc) == b"OK"
+        seen = []
+        while len(seen) < 20 and b"replaylog:" not in gdb.request("bc" if back else "c"):
+            seen.append((place(gdb), gdb.request("p0")))
+        assert gdb.request("z0,%x,4" % pc) == b"OK"
+        if not seen or go_to(gdb, trace, at) is None:
+            continue
+        value = rng.choice(seen)[1]
+        want = next(where for where, r0 in seen if r0 == value)
+        number = int.from_bytes(bytes.fromhex(value.decode()), "little")
+        condition = "26000024%08x1327" % number
+        assert gdb.request("Z0,%x,4;X%x,%s" % (pc, len(condition) // 2, condition)) == b"OK"
+        stop = gdb.request("bc" if back else "c")
+        assert place(gdb) == want, (trace.execs[at], back, hex(pc), value, place(gdb), want, stop)
+        assert gdb.request("z0,%x,4" % pc) == b"OK"
+        hits += 1
+    return hits
+
+
 def check_watches(gdb, trace, rng):
     """Of the thread alone: with others the order of accesses within a chunk counts."""
     hits = 0
@@ -388,6 +416,7 @@ def main():
         check_steps(gdb, trace, rng)
         assert check_interrupts(gdb, trace, rng) > 5
         assert check_conditions(gdb, trace, rng)
+        assert check_conditional_runs(gdb, trace, rng) > 5
         hits[2] += check_states(gdb, trace, rng)
         check_marks(gdb, trace, rng)
         check_refusals(gdb, rng)

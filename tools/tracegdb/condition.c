@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Conditions of breakpoints, which gdb sends as bytecode: see "The Agent Expression
- * Mechanism" in its manual.  They are evaluated at the position, so that a breakpoint whose
- * condition is false costs no round trip.
+ * Mechanism" in its manual.  They are evaluated here, so that a breakpoint whose condition is
+ * false costs no round trip.
  *
  * A condition with a bytecode that is not here, or one that needs memory or a register that is
  * not known, counts as true: gdb evaluates it again where the program stopped, and says what
@@ -189,6 +189,7 @@ const char *conditions_parse(const char *p, struct conditions *out)
 
 struct machine {
     struct session *s;
+    const struct instant *at;
     const struct condition *c;
     size_t pc;
     uint64_t stack[STACK_MOST];
@@ -218,7 +219,8 @@ static bool push_memory(struct machine *m, uint64_t addr, unsigned n)
 {
     uint8_t bytes[8], known[8];
 
-    if (position_memory(m->s, guest_word(&m->s->guest, addr), bytes, known, n)) {
+    if (position_memory_at(m->s, &m->at->at, guest_word(&m->s->guest, addr), bytes, known,
+                           n)) {
         return false;
     }
     for (unsigned i = 0; i < n; i++) {
@@ -231,13 +233,10 @@ static bool push_memory(struct machine *m, uint64_t addr, unsigned n)
 
 static bool push_register(struct machine *m, unsigned number)
 {
-    const uint8_t *values;
     uint8_t bytes[GDB_REG_MAX];
-    uint64_t pc;
 
     if (number >= gdb_regs_count(m->s->regs) ||
-        position_state(m->s, m->s->at.thread, &values, &pc) ||
-        !gdb_regs_get(m->s->regs, values, pc, number, bytes) ||
+        !gdb_regs_get(m->s->regs, m->at->values, m->at->pc, number, bytes) ||
         gdb_regs_size(m->s->regs, number) > 8) {
         return false;
     }
@@ -431,9 +430,10 @@ static bool evaluate(struct machine *m)
     return true;
 }
 
-bool conditions_hold(struct session *s, const struct conditions *c)
+bool conditions_hold(struct session *s, const struct conditions *c,
+                     const struct instant *at)
 {
-    struct machine m = {.s = s};
+    struct machine m = {.s = s, .at = at};
 
     for (size_t i = 0; i < c->n; i++) {
         m.c = &c->v[i];

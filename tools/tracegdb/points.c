@@ -3,6 +3,7 @@
 #include "session.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/array.h"
 
@@ -74,7 +75,7 @@ bool points_request(struct session *s, const char *packet)
     struct point p, *there;
     const char *conditions = "", *wrong = parse_point(packet + 1, &p, &conditions);
 
-    s->ahead.known = false;
+    s->ahead.known = s->stretch.known = false;
     if (!wrong && *packet == 'Z') {
         wrong = set_point(s, &p, conditions);
     } else if (!wrong && (there = find_point(s, &p)) != NULL) {
@@ -89,7 +90,7 @@ void points_clear(struct session *s)
     while (s->nr_points) {
         conditions_free(&s->points[--s->nr_points].conditions);
     }
-    s->ahead.known = false;
+    s->ahead.known = s->stretch.known = false;
 }
 
 bool points_watch(const struct session *s)
@@ -112,14 +113,49 @@ bool points_has(const struct session *s, char type, uint64_t pc)
     return false;
 }
 
-bool points_hold(struct session *s, uint64_t pc)
+bool points_conditional(const struct session *s)
+{
+    for (size_t i = 0; i < s->nr_points; i++) {
+        if (point_is_break(&s->points[i]) && s->points[i].conditions.n) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool points_hold(struct session *s, const struct instant *at)
 {
     bool any = false;
 
     for (size_t i = 0; i < s->nr_points; i++) {
-        if (point_is_break(&s->points[i]) && s->points[i].addr == pc) {
-            any = any || conditions_hold(s, &s->points[i].conditions);
+        if (point_is_break(&s->points[i]) && s->points[i].addr == at->pc) {
+            any = any || conditions_hold(s, &s->points[i].conditions, at);
         }
     }
     return any;
+}
+
+bool points_hold_here(struct session *s)
+{
+    struct instant here = {.at = s->at};
+
+    return !position_state(s, s->at.thread, &here.values, &here.pc) &&
+           points_hold(s, &here);
+}
+
+int points_ranges(const struct session *s, const char *types, struct ctr_range **out)
+{
+    int n = 0;
+
+    *out = calloc(s->nr_points + 1, sizeof(**out));
+    for (size_t i = 0; *out && i < s->nr_points; i++) {
+        const struct point *p = &s->points[i];
+        const uint64_t size = point_is_break(p) ? 1 : p->size;
+        const uint64_t end = p->addr + size < p->addr ? UINT64_MAX : p->addr + size;
+
+        if (strchr(types, p->type)) {
+            (*out)[n++] = (struct ctr_range){p->addr, end, s->process + 1};
+        }
+    }
+    return *out ? n : -1;
 }

@@ -216,19 +216,27 @@ bool position_has(const struct session *s, const struct ctr_thread *t)
 
 /* ---------------------------------------------------------------------- memory */
 
-int position_memory(struct session *s, uint64_t addr, uint8_t *out, uint8_t *known,
-                    size_t n)
+int position_memory_at(struct session *s, const struct ctr_moment *at, uint64_t addr,
+                       uint8_t *out, uint8_t *known, size_t n)
 {
     int ret = 0;
 
     if (!s->memory) {
-        ret = memory_open(&s->memory, s->tr, s->places, &s->at, s->jobs, &s->diag);
+        ret = memory_open(&s->memory, s->tr, s->places, at, s->jobs, &s->diag);
         if (!ret) {
             ctr_memory_limit(s->memory, s->chunks);
         }
-    } else if (!s->memory_there) {
-        ctr_memory_move(s->memory, &s->at);
+    } else if (!s->memory_there || at->thread != s->memory_at.thread ||
+               at->ordinal != s->memory_at.ordinal) {
+        ctr_memory_move(s->memory, at);
     }
     s->memory_there = !ret;
+    s->memory_at = *at;
     return ret ? ret : ctr_memory_read(s->memory, addr, out, known, n, 0, &s->diag);
+}
+
+int position_memory(struct session *s, uint64_t addr, uint8_t *out, uint8_t *known,
+                    size_t n)
+{
+    return position_memory_at(s, &s->at, addr, out, known, n);
 }

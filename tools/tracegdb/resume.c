@@ -12,28 +12,13 @@
 
 #include <stdlib.h>
 
+#include "judge.h"
+
+/* Instructions that are judged at once: at first, if the next stop may be near, and later. */
+#define SPAN_LEAST 4096u
+#define SPAN_MOST (1u << 18)
+
 /* -------------------------------------------------------------------- searching */
-
-/* The ranges of the points of some types, for a filter; their number, or -1: no memory. */
-static int ranges_of(const struct session *s, const char *types, struct ctr_range **out)
-{
-    int n = 0;
-
-    *out = calloc(s->nr_points + 1, sizeof(**out));
-    for (size_t i = 0; *out && i < s->nr_points; i++) {
-        const struct point *p = &s->points[i];
-        const uint64_t size = point_is_break(p) ? 1 : p->size;
-        const uint64_t end = p->addr + size < p->addr ? UINT64_MAX : p->addr + size;
-
-        for (const char *t = types; *t; t++) {
-            if (p->type == *t) {
-                (*out)[n++] = (struct ctr_range){p->addr, end, s->process + 1};
-                break;
-            }
-        }
-    }
-    return *out ? n : -1;
-}
 
 /* What to search for: what some types of points wait for. */
 struct query {
@@ -41,6 +26,7 @@ struct query {
     const char *types;
     uint32_t kinds;
     const struct candidate *best; /* the nearest place so far */
+    uint64_t from;                /* ordinal of the position's thread where it begins */
 };
 
 /* In one thread, nothing beyond the nearest place so far is of interest. */
@@ -62,13 +48,13 @@ static int stop_search(void *session)
     return interrupt_pending(session);
 }
 
-/* Searches from the position, or, with CTR_SEARCH_FOUND, from *out: 1 and *out, 0 or an
+/* Searches from there, or, with CTR_SEARCH_FOUND, from *out: 1 and *out, 0 or an
  * error. */
 static int search(struct session *s, const struct query *q, unsigned flags,
                   struct ctr_found *out)
 {
     struct ctr_range *v;
-    const int n = ranges_of(s, q->types, &v);
+    const int n = points_ranges(s, q->types, &v);
     const bool exec = q->kinds == CTR_KIND_EXEC;
     struct ctr_filter f = {.kinds = q->kinds,
                            .processes = &s->process,
@@ -85,7 +71,7 @@ static int search(struct session *s, const struct query *q, unsigned flags,
 
     if (n > 0) {
         limit(s, q, &f);
-        ret = ctr_search(s->tr, &f, s->at.thread, s->at.ordinal,
+        ret = ctr_search(s->tr, &f, s->at.thread, q->from,
                          flags | (q->way.back ? CTR_SEARCH_BACK : 0), s->jobs, out,
                          &s->diag);
     }
@@ -115,26 +101,78 @@ static bool is_here(const struct session *s, bool back, const struct candidate *
            (back ? c->ordinal >= s->at.ordinal : c->ordinal <= s->at.ordinal);
 }
 
+/*
+ * Whether the execution of a breakpoint stops the program; if not, and the process has one
+ * thread, *c is the next one of which that is known, or the last one of those that do not.
+ */
+static int judge(struct session *s, bool back, uint64_t *span, struct candidate *c)
+{
+    const uint64_t here = c->ordinal;
+    const bool single = ctr_process_single(s->tr, s->process);
+    int ret = 0;
+
+    c->found = !points_conditional(s) || stepover_is_step(s, back, c->thread, here);
+    if (c->found) {
+        return 0;
+    }
+    if (!judge_knows(s, c->thread, here)) {
+        const struct ctr_thread *t = ctr_trace_thread(s->tr, c->thread);
+        const uint64_t room = back ? here - t->first : thread_end(t) - here - 1;
+        const uint64_t far = room < *span ? room : *span;
+
+        ret = judge_stretch(s, c->thread, back ? here - far : here,
+                            back ? here + 1 : here + far + 1);
+        *span = *span < SPAN_MOST ? *span * 4 : *span;
+    }
+    if (ret || !s->stretch.known) {
+        return ret;
+    }
+    c->found = judge_next(s, back, &c->ordinal) && (single || c->ordinal == here);
+    if (!c->found) {
+        c->ordinal = !single ? here : back ? s->stretch.from : s->stretch.to - 1;
+    }
+    return 0;
+}
+
 static int find_break(struct session *s, bool back, struct candidate *best)
 {
-    const struct query q = {
-        .way.back = back, .types = "01", .kinds = CTR_KIND_EXEC, .best = best};
+    struct query q = {.way.back = back,
+                      .types = "01",
+                      .kinds = CTR_KIND_EXEC,
+                      .best = best,
+                      .from = s->at.ordinal};
     struct candidate c = {.stop.why = STOP_BREAK};
     struct ctr_found found;
     unsigned flags = begin_search(s, &q, 0, &found);
+    uint64_t span = SPAN_LEAST;
     int ret;
 
     while ((ret = search(s, &q, flags, &found)) == 1) {
         c.thread = found.thread->index;
         c.ordinal = found.ordinal;
         c.when = found.time_ns;
-        c.found = !is_here(s, back, &c);
-        if (c.found) {
+        flags = CTR_SEARCH_FOUND;
+        if (is_here(s, back, &c)) {
+            continue;
+        }
+        ret = judge(s, back, &span, &c);
+        if (ret || c.found) {
             break;
         }
-        flags = CTR_SEARCH_FOUND;
+        if (interrupt_pending(s)) {
+            c.found = true;
+            c.ordinal = found.ordinal;
+            c.stop.why = STOP_INTERRUPT;
+            *best = c;
+            return 0;
+        }
+        if (c.ordinal != found.ordinal) {
+            q.from = c.ordinal;
+            flags = 0;
+        }
     }
-    if (ret == 1 && resume_nearer(back, &c, best)) {
+    if (ret >= 0 && c.found &&
+        resume_nearer(back, &c, best)) {
         *best = c;
     }
     return ret < 0 ? ret : 0;
@@ -181,8 +219,11 @@ static int find_watch(struct session *s, const struct course *way, const char *t
                       uint32_t kind, struct candidate *best)
 {
     const bool back = way->back;
-    const struct query q = {
-        .way = *way, .types = types, .kinds = kind | CTR_KIND_SYS, .best = best};
+    const struct query q = {.way = *way,
+                            .types = types,
+                            .kinds = kind | CTR_KIND_SYS,
+                            .best = best,
+                            .from = s->at.ordinal};
     struct candidate c = {.stop.why = STOP_WATCH, .passed = true};
     unsigned flags = begin_search(s, &q, back ? 0 : CTR_SEARCH_POINT, &c.event);
     int ret;
@@ -273,7 +314,7 @@ static int find_limit(struct session *s, bool back, struct candidate *best)
     return ret;
 }
 
-/* Goes to what stops it next, whether the conditions of a breakpoint hold or not. */
+/* Goes to what stops it next. */
 static int go_once(struct session *s, bool back, struct stop *stop)
 {
     const struct course way = {.back = back};
@@ -286,7 +327,9 @@ static int go_once(struct session *s, bool back, struct stop *stop)
     ret = ret ? ret : find_break(s, back, &best);
     if (s->interrupted) {
         *stop = (struct stop){.why = STOP_INTERRUPT};
-        return 0;
+        return best.stop.why == STOP_INTERRUPT
+                   ? position_go(s, best.thread, best.ordinal)
+                   : 0; /* nothing failed but the search that was stopped */
     }
     if (!ret && !best.found) {
         ret = find_limit(s, back, &best);
@@ -308,33 +351,15 @@ static int go_once(struct session *s, bool back, struct stop *stop)
 
 int resume_go(struct session *s, bool back, struct stop *stop)
 {
-    const uint8_t *values;
-    struct ctr_moment from;
-    uint64_t pc;
     bool stepped;
     int ret = stepover_go(s, back, &stepped);
 
     /* gdb may make the step by a breakpoint. */
-    ret = !ret && stepped ? position_state(s, s->at.thread, &values, &pc) : ret;
-    if (ret || (stepped && points_hold(s, pc))) {
+    if (ret || (stepped && points_hold_here(s))) {
         *stop = (struct stop){.why = STOP_BREAK};
         return ret;
     }
-    from = s->at;
     interrupt_reset(s);
-    do {
-        ret = go_once(s, back, stop);
-        if (!ret && stop->why == STOP_WATCH) {
-            return stepover_stop(s, back);
-        }
-        if (ret || stop->why != STOP_BREAK) {
-            return ret;
-        }
-        ret = position_state(s, s->at.thread, &values, &pc);
-        if (ret || points_hold(s, pc) || stepover_is_step(s, back, &from)) {
-            return ret;
-        }
-    } while (!interrupt_pending(s));
-    *stop = (struct stop){.why = STOP_INTERRUPT};
-    return 0;
+    ret = go_once(s, back, stop);
+    return !ret && stop->why == STOP_WATCH ? stepover_stop(s, back) : ret;
 }

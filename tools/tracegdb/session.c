@@ -22,5 +22,6 @@ void session_end(struct session *s)
     textbuf_fini(&s->document);
     marks_free(s);
     free(s->points);
+    free(s->stretch.hits);
     free(s->signals);
 }

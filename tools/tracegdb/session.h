@@ -24,6 +24,7 @@
  *   points.c     breakpoints and watchpoints
  *   stepover.c   steps that gdb makes by itself
  *   condition.c  conditions of them
+ *   judge.c      where these hold
  *   interrupt.c  gdb's request to end that
  *   syscalls.c   system calls that stop the program
  *   signals.c    signals of the process, as gdb numbers them
@@ -127,6 +128,22 @@ struct ahead {
     struct ctr_found event; /* of the access that stops it */
 };
 
+/* What a condition is evaluated with: the state before an instruction. */
+struct instant {
+    const uint8_t *values; /* as of ctr_state_at; NULL: not recorded */
+    uint64_t pc;
+    struct ctr_moment at;
+};
+
+/* The executions of breakpoints in a part of a thread where a condition holds; judge.c. */
+struct stretch {
+    bool known; /* with these points */
+    uint32_t thread;
+    uint64_t from, to;
+    uint64_t *hits; /* ordinals */
+    size_t n, cap;
+};
+
 /* An instruction over which gdb steps after a watchpoint: the position after it. */
 struct stepover {
     bool pending, back;
@@ -151,7 +168,8 @@ struct session {
     uint32_t value_bytes; /* of a packed set */
     uint8_t *values;      /* one set, as of ctr_state_at */
     struct ctr_memory *memory;
-    bool memory_there; /* it is at the position */
+    bool memory_there; /* it is there: */
+    struct ctr_moment memory_at;
 
     uint32_t process;        /* index; that of the position's thread */
     struct ctr_moment at;    /* the position */
@@ -172,6 +190,7 @@ struct session {
     struct point *points;
     size_t nr_points, cap_points;
     struct ahead ahead; /* with these points */
+    struct stretch stretch;
     struct stepover stepover;
     struct signal_stop *signals;
     size_t nr_signals, cap_signals;
@@ -223,9 +242,11 @@ int position_pc(struct session *s, uint64_t ordinal, uint64_t *pc);
 /* Whether a thread of the process is there at the position. */
 bool position_has(const struct session *s, const struct ctr_thread *t);
 
-/* As ctr_memory_read, at the position. */
+/* As ctr_memory_read, at the position, or anywhere else. */
 int position_memory(struct session *s, uint64_t addr, uint8_t *out, uint8_t *known,
                     size_t n);
+int position_memory_at(struct session *s, const struct ctr_moment *at, uint64_t addr,
+                       uint8_t *out, uint8_t *known, size_t n);
 
 /* One past the last instruction of a thread. */
 static inline uint64_t thread_end(const struct ctr_thread *t)
@@ -262,8 +283,10 @@ int stepover_stop(struct session *s, bool back);
 int stepover_go(struct session *s, bool back, bool *done);
 /* Whether the instruction at the position is in the delay slot of a branch that is taken. */
 bool stepover_in_slot(struct session *s);
-/* Whether what went on may be a step of gdb's own, of which this is the end. */
-bool stepover_is_step(const struct session *s, bool back, const struct ctr_moment *from);
+/* Whether what goes on from the position may be a step of gdb's own, of which this instruction
+ * is the end. */
+bool stepover_is_step(const struct session *s, bool back, uint32_t thread,
+                      uint64_t ordinal);
 
 /* ------------------------------------------------------------------- signals.c */
 
@@ -286,11 +309,18 @@ static inline bool point_is_break(const struct point *p)
 /* Answers a packet Z or z into s->out; false: no memory. */
 bool points_request(struct session *s, const char *packet);
 void points_clear(struct session *s);
-/* Whether there is a watchpoint; a point of this type at an address; a breakpoint there of
- * which a condition holds at the position. */
+/* Whether there is a watchpoint; a breakpoint with a condition; a point of this type at an
+ * address. */
 bool points_watch(const struct session *s);
+bool points_conditional(const struct session *s);
 bool points_has(const struct session *s, char type, uint64_t pc);
-bool points_hold(struct session *s, uint64_t pc);
+/* Whether there is a breakpoint of which a condition holds: then; at the position, if its
+ * state can be read. */
+bool points_hold(struct session *s, const struct instant *i);
+bool points_hold_here(struct session *s);
+/* The ranges of the points of some types, for a filter: free(*out); their number, or -1: no
+ * memory. */
+int points_ranges(const struct session *s, const char *types, struct ctr_range **out);
 
 /* ----------------------------------------------------------------- condition.c */
 
@@ -298,7 +328,8 @@ bool points_hold(struct session *s, uint64_t pc);
  * or what is wrong. */
 const char *conditions_parse(const char *p, struct conditions *out);
 void conditions_free(struct conditions *c);
-bool conditions_hold(struct session *s, const struct conditions *c);
+bool conditions_hold(struct session *s, const struct conditions *c,
+                     const struct instant *i);
 
 /* ------------------------------------------------------------------- siginfo.c */
 

@@ -145,6 +145,6 @@ int step_go(struct session *s, bool back, uint32_t thread, uint64_t range_from,
         }
     } while (!ret && stop->why == STOP_THERE &&
              (back ? stepover_in_slot(s)
-                   : pc >= range_from && pc < range_to && !points_hold(s, pc)));
+                   : pc >= range_from && pc < range_to && !points_hold_here(s)));
     return !ret && stop->why == STOP_WATCH ? stepover_stop(s, back) : ret;
 }

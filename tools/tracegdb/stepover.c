@@ -94,7 +94,8 @@ int stepover_go(struct session *s, bool back, bool *done)
     return ret;
 }
 
-bool stepover_is_step(const struct session *s, bool back, const struct ctr_moment *from)
+bool stepover_is_step(const struct session *s, bool back, uint32_t thread,
+                      uint64_t ordinal)
 {
     uint64_t most = 0;
 
@@ -109,5 +110,5 @@ bool stepover_is_step(const struct session *s, bool back, const struct ctr_momen
         most = 1;
         break;
     }
-    return !back && s->at.thread == from->thread && s->at.ordinal - from->ordinal <= most;
+    return !back && thread == s->at.thread && ordinal - s->at.ordinal <= most;
 }
