@@ -12,6 +12,7 @@
 
 #include <stdlib.h>
 
+#include "cannoli/events.h"
 #include "judge.h"
 
 /* Instructions that are judged at once: at first, if the next stop may be near, and later. */
@@ -101,6 +102,15 @@ static bool is_here(const struct session *s, bool back, const struct candidate *
            (back ? c->ordinal >= s->at.ordinal : c->ordinal <= s->at.ordinal);
 }
 
+/* Whether a signal stops it at the same place, and is raised only by the instruction there. */
+static bool before_signal(const struct session *s, const struct candidate *c,
+                          const struct candidate *signal)
+{
+    return signal->stop.why == STOP_SIGNAL && c->thread == signal->thread &&
+           c->ordinal == signal->ordinal &&
+           s->signals[signal->stop.nr].info.flags & CTR_SIGNAL_SYNC;
+}
+
 /*
  * Whether the execution of a breakpoint stops the program; if not, and the process has one
  * thread, *c is the next one of which that is known, or the last one of those that do not.
@@ -172,7 +182,7 @@ static int find_break(struct session *s, bool back, struct candidate *best)
         }
     }
     if (ret >= 0 && c.found &&
-        resume_nearer(back, &c, best)) {
+        (resume_nearer(back, &c, best) || before_signal(s, &c, best))) {
         *best = c;
     }
     return ret < 0 ? ret : 0;
@@ -240,7 +250,7 @@ static int find_watch(struct session *s, const struct course *way, const char *t
         /* Beyond the end of its thread: what other threads did from there on. */
         flags = CTR_SEARCH_FOUND;
     }
-    if (ret == 1 && resume_nearer(back, &c, best)) {
+    if (ret == 1 && (resume_nearer(back, &c, best) || before_signal(s, &c, best))) {
         *best = c;
     }
     return ret < 0 ? ret : 0;
