@@ -23,7 +23,8 @@ tree      counts its own calls, for tests/cli/calls-witness.sh; no case of its o
 Further cases of the same program (`also'): memory (it ends with a dump of its own
 memory, see guest.h), execlog and gdb (registers), description (what gdb is given of them),
 coverage (each block once), places (registers and memory at random places), walk (a script
-in gdb steps backward), stops (calls and signals stop it in a debugger),
+in gdb steps backward), rewind (steps backward by its protocol), hits (breakpoints and
+watchpoints of random places), stops (calls and signals stop it in a debugger),
 chosen-registers (the registers of a part).
 """
 import shutil
@@ -148,7 +149,7 @@ PROGRAMS = [
     # Direct calls of ppc64le enter after the address of the symbol.
     Program("moments", "moments", [t for t in ALL if t != "ppc64le"], also=["transcript"]),
     Program("contents", "contents", EVERY),
-    Program("debugged", "session", flags="-g -O0", also=("places", "walk")),
+    Program("debugged", "session", flags="-g -O0", also=("places", "walk", "rewind")),
     Program("calls", "exact", EVERY, also=("memory", "execlog", "gdb", "places")),
     Program("bare", "exact", BARE2, also=("calls", "description")),
     Program("bare-threads", "property", BARE2),
@@ -156,7 +157,7 @@ PROGRAMS = [
     Program("atomics", "exact", EVERY, libs="-Wl,--as-needed -latomic", also=("memory",)),
     Program("floats", "exact", EVERY, libs="-lm", also=("execlog", "gdb", "description")),
     Program("floats-O3", "exact", EVERY, source="floats.c", flags="-O3 -ffast-math", libs="-lm"),
-    Program("faults", "exact", EVERY, also=("memory", "execlog", "coverage", "stops")),
+    Program("faults", "exact", EVERY, also=("memory", "execlog", "coverage", "stops", "hits")),
     Program("derived", "exact", EVERY, also=("memory", "execlog")),
     Program("smc", "exact", EVERY, also=("memory", "coverage")),
     Program("x86", "exact", X86, flags="-msse2", cpu="max",
@@ -180,7 +181,7 @@ PROGRAMS = [
     Program("stale", "bytes"),
     Program("syscalls", "calls", EVERY, args=["{work}"], expect=3),
     Program("mappings", "maps", EVERY, flags="-DDYNAMIC", libs="-ldl", link="pie",
-            args=["{work}", "./maplib"], parts=["maplib"]),
+            args=["{work}", "./maplib"], parts=["maplib"], also=("hits",)),
     Program("mappings-static", "maps", EVERY, source="mappings.c", args=["{work}"]),
     Program("maplib", "part", EVERY, link="shared"),
     # for machines, see tests/oracle/linux.py and tasks.py
@@ -196,7 +197,8 @@ PROGRAMS = [
     Program("strays", "scenario", EVERY),
     Program("handlers", "scenario", EVERY, also=("stops",)),
     Program("family", "scenario", EVERY, libs="-pthread", expect=9),
-    Program("follow-exec", "scenario", EVERY, source="family.c", libs="-pthread", expect=9),
+    Program("follow-exec", "scenario", EVERY, source="family.c", libs="-pthread", expect=9,
+            also=("hits",)),
     Program("badinput", "scenario", EVERY),
     # (a loader reads from descriptors with the same numbers)
     Program("pingpong", "scenario", [t for t in EVERY if not TARGETS[t].link], libs="-pthread"),
@@ -205,7 +207,7 @@ PROGRAMS = [
             link="pie"),
     Program("switches", "switch"),
     Program("gates", "gate", libs="-pthread"),
-    Program("crowd", "property", EVERY, libs="-pthread", also=("coverage",)),
+    Program("crowd", "property", EVERY, libs="-pthread", also=("coverage", "hits")),
     Program("threads", "property", EVERY, libs="-pthread"),
     Program("patched", "property", EVERY, libs="-pthread"),
     Program("adds", "property", EVERY, libs="-pthread", args=["20000"]),
@@ -215,7 +217,7 @@ PROGRAMS = [
     Program("signals", "property", EVERY),
     Program("storm", "property", EVERY, libs="-pthread"),
     Program("forktree", "property", EVERY, also=("coverage",)),
-    Program("processes", "property", EVERY, libs="-pthread"),
+    Program("processes", "property", EVERY, libs="-pthread", also=("hits",)),
     Program("exitgroup", "property", EVERY, libs="-pthread", expect=5),
     Program("closing", "property", EVERY, libs="-pthread"),
     Program("daemon", "property", EVERY, expect=6),

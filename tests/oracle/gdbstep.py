@@ -139,7 +139,7 @@ class Stepper:
         self.machine = machine
         self.big_endian = TARGETS[machine].big_endian
         self.repeats = machine in ("x86_64", "i386")
-        first = bytes.fromhex(stub.request("g").decode())
+        first = self.read()
         table = stub.registers()
         if table is None:
             size = len(first) // len(MIPS_NAMES)

@@ -31,6 +31,7 @@ import contents
 import description
 import devices
 import firmware
+import hits
 import isa
 import libraries
 import machines
@@ -47,6 +48,7 @@ import programs
 import props
 import realprogs
 import randomrun
+import rewind
 import rr
 import scenarios
 import sessions
@@ -224,6 +226,8 @@ CHECKS = {
     "session": lambda j: sessions.run(j.tools, j.target, j.name, j.guest, j.folder, j.path, j.full),
     "places": lambda j: places.run(j.tools, j.target, j.name, j.guest, j.folder, j.path, j.full),
     "walk": lambda j: walks.run(j.tools, j.target, j.name, j.guest, j.folder, j.path, j.full),
+    "hits": lambda j: hits.run(j.tools, j.target, j.name, j.guest, j.folder, j.full),
+    "rewind": lambda j: rewind.run(j.tools, j.target, j.name, j.guest, j.folder, j.full),
     "stops": lambda j: stops.run(j.tools, j.target, j.name, j.guest, j.folder),
     "calls": lambda j: strace.run(j.tools, j.target, j.name, j.guest, j.folder, j.program.expect),
     "maps": lambda j: maps.run(j.tools, j.target, j.name, j.guest, j.folder, j.path),
@@ -243,6 +247,8 @@ NO_CASES = {"part", "tree"}
 TARGETS_OF = {
     "transcript": set(transcripts.CORE),
     "places": set(ALL),
+    "rewind": set(ALL),
+    "hits": set(ALL),
     "execlog": {"arm", "thumb", "aarch64", "riscv64", "x86_64"},
     "gdb": {"arm", "aarch64", "mipsel", "mips", "riscv64", "x86_64", "i386", "s390x", "ppc64le"},
 }
