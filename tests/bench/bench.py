@@ -20,12 +20,13 @@ from functools import partial
 
 sys.dont_write_bytecode = True  # into the source tree
 
-from suite import (choices, encoding, history, machine, options, peers, programs, queries,
+from suite import (choices, debugging, encoding, history, machine, options, peers, programs, queries,
                    reading, recording, report_svg, report_text, traces)
 from suite.children import BenchError, Children, Interrupted
 
 # Parts that need only a trace
-READERS = {"reading": reading.measure, "queries": queries.measure}
+READERS = {"reading": reading.measure, "queries": queries.measure,
+           "debugging": debugging.sessions}
 
 
 def say(lines):
@@ -112,6 +113,8 @@ def jobs_of(context, part, args, found, there):
         return [(args.trace, lambda: READERS[part](context, traces.given(context, args.trace)))]
 
     def of_recorded(program):
+        if part == "debugging":
+            return debugging.measure(context, program)
         with traces.recorded(context, program) as trace:
             if part == "encoding":
                 return encoding.measure(context, program, trace)

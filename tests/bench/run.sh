@@ -66,7 +66,7 @@ run 1 --json no/such/folder
 grep -qx 'bench.py: no/such/folder: No such file or directory' stderr || fail "$(cat stderr)"
 
 tiny=(--quick --only 'mixed arm' --scale 0.002)
-run 0 "${tiny[@]}" --json j --svg s --part recording,encoding,reading,queries,choices
+run 0 "${tiny[@]}" --json j --svg s --part recording,encoding,reading,queries,debugging,choices
 for row in 'mixed arm' exec mem val 'dump, text' 'tracedump | head' paused "recording, exec,mem,val"; do
     grep -qF -- "$row" stdout || fail "no '$row' in the table: $(cat stdout)"
 done

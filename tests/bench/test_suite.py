@@ -57,6 +57,10 @@ def results(factor=1.0, commit="b" * 40, changed=False, date="2026-01-02T00:00:0
                      "events": "exec",
                      "rows": [{"what": "dump", "jobs": 2, "amount": 10**6, "peak_mib": 9,
                                "seconds": spread(0.5), "cpu_seconds": spread(0.9)}]}],
+        "debugging": [{"program": "one", "instructions": 10**9, "bytes": 10**7, "chunks": 99,
+                       "events": "exec",
+                       "rows": [{"what": "gdb: attach", "seconds": spread(0.04), "peak_mib": 0,
+                                 "note": ""}]}],
         "queries": [{"program": "one", "instructions": 10**9, "bytes": 10**7, "chunks": 99,
                     "events": "exec",
                     "rows": [{"what": "head", "seconds": spread(0.004), "peak_mib": 0,
@@ -105,7 +109,7 @@ class Reports(unittest.TestCase):
     def test_text(self):
         text = "\n".join(report_text.everything(results()))
         for part in ("one <arm>", "a worst case", "median of 2", "execlog", "zstd -1 of raw",
-                     "aim 2.00, 0.80 bits", "10 lines", "scaled by instructions",
+                     "aim 2.00, 0.80 bits", "10 lines", "gdb: attach", "aim 1000", "scaled by instructions",
                      "median of 3 interleaved runs", "patch cccccccccccc (not the tree's)"):
             self.assertIn(part, text)
 
@@ -157,7 +161,7 @@ class History(unittest.TestCase):
         self.assertEqual(old["commit"], "b" * 40)
         text = "\n".join(history.compare_lines(old, now))
         self.assertRegex(text, r"one <arm>/mem/file +2.4 +1.2 +-50.0%  better")
-        self.assertIn("12 better, 0 worse, 6 within the noise", text)
+        self.assertIn("12 better, 0 worse, 7 within the noise", text)
 
     def test_what_is_compared_with(self):
         def run(**more):

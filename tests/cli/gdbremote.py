@@ -3,7 +3,7 @@
 import os
 import subprocess
 
-BIN = os.environ["BIN"]
+BIN = os.environ.get("BIN", "")
 
 
 def packet(data):
@@ -11,11 +11,11 @@ def packet(data):
 
 
 class Connection:
-    """Packets to a tracegdb of its own."""
+    """Packets to a tracegdb of its own, or to a process with pipes."""
 
-    def __init__(self, *args):
-        self.process = subprocess.Popen([BIN + "/tracegdb", *args], stdin=subprocess.PIPE,
-                                        stdout=subprocess.PIPE)
+    def __init__(self, *args, process=None):
+        self.process = process or subprocess.Popen([BIN + "/tracegdb", *args], stdin=subprocess.PIPE,
+                                                   stdout=subprocess.PIPE)
         self.rest = b""
 
     def byte(self):

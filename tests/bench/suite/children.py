@@ -90,11 +90,13 @@ class Children:
         except ProcessLookupError:
             pass
 
-    def run(self, command, stdin=None, stdout=None, watch=False, keep_output=False, env=None):
+    def run(self, command, stdin=None, stdout=None, watch=False, keep_output=False, env=None,
+            allowed=(0,)):
         """Runs to the end and measures; stdin and stdout are paths (default /dev/null).
 
         watch: read the peak of resident memory, every 5 ms.  It is the child's own;
-        rusage includes what this process had at the fork.
+        rusage includes what this process had at the fork.  allowed: statuses that are no
+        failure.
         """
         peak = 0
         with (open(stdin or os.devnull, "rb") as source, tempfile.TemporaryFile() as errors,
@@ -114,7 +116,7 @@ class Children:
             if keep_output:
                 sink.seek(0)
                 output = sink.read()
-            if child.returncode != 0:
+            if child.returncode not in allowed:
                 errors.seek(0)
                 said = errors.read(4000).decode(errors="replace").strip()
                 raise BenchError("%s: status %d%s" % (

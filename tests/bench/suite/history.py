@@ -37,7 +37,7 @@ def figures(results):
     for r in results.get("choices", []):
         for row in r["choices"]:
             found["%s/%s/file" % (r["program"], row["choice"])] = row["file"]
-    for part in ("encoding", "reading", "queries"):
+    for part in ("encoding", "reading", "queries", "debugging"):
         for r in results.get(part, []):
             for row in r["rows"]:
                 jobs = ", %d jobs" % row["jobs"] if row.get("jobs") else ""

@@ -59,7 +59,7 @@ def parse(description):
     what.add_argument("--scale", type=number(float, 0), metavar="X",
                       help="multiply the inputs; 1: about a second each")
     what.add_argument("--trace", metavar="FILE",
-                      help="for reading and queries (default: the first program's)")
+                      help="for reading, queries and debugging (default: the first program's)")
     what.add_argument("-j", "--jobs", type=number(int, 1), default=0, metavar="N",
                       help="the recorder's -j (default: its own)")
     what.add_argument("--base", metavar="DIR",

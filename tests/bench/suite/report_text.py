@@ -10,7 +10,9 @@ AIMS = {"exec": (1.10, 0.25), "mem": (2.0, 0.8), "val": (3.0, 3.0)}
 SPEED_AIMS = {"encoder alone, exec,mem": 300, "replay, run-counts": 500, "dump, text": 15}
 ANSWER_AIMS = {"tracedump | head": 100, "any place: --from N -n 1": 50,
                "any place: --state N": 50, "any time: --from-time T | head -n 1": 50,
-               "cursor, seek to ordinal": 50, "cursor, seek to time": 50}
+               "cursor, seek to ordinal": 50, "cursor, seek to time": 50,
+               "gdb: attach": 1000, "gdb: 1,000 steps": 1000, "gdb: reverse-stepi": 50,
+               "gdb: reverse-continue to a breakpoint": 200}
 CHOICE_AIMS = {"nothing": 1.02, "paused": 1.02, "cold": 1.02, "coverage": 1.10}
 
 HEAD = "%-18s %7s %7s %13s %7s %10s %9s" % ("program, events", "jit", "file", "least-most", "cpu",
@@ -178,6 +180,7 @@ TABLES = {
     "encoding": (ENCODE_HEAD, reading_lines),
     "reading": (READ_HEAD, reading_lines),
     "queries": (ANSWER_HEAD, answer_lines),
+    "debugging": (ANSWER_HEAD.replace("queries  ", "debugging"), answer_lines),
     "choices": (CHOICE_HEAD, choice_lines),
 }
 

@@ -31,10 +31,10 @@ def given(context, path):
 
 
 @contextmanager
-def recorded(context, program):
+def recorded(context, program, events=EVENTS):
     """The trace of a program, removed at the end."""
     command, path = program.make(context.scale), context.trace
-    context.children.run(context.recorder(program, command, "-e", EVENTS, "-o", path),
+    context.children.run(context.recorder(program, command, "-e", events, "-o", path),
                          stdin=command.stdin)
     try:
         yield Trace(program.name, path, context.info(path),
