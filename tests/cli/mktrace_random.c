@@ -573,17 +573,19 @@ static void do_map(struct maker *m, struct walker *w)
     char begin[200];
     uint64_t now = event_start(m, w, "map", begin, sizeof(begin));
     uint64_t start = 0x40000000 + 0x1000 * (uint64_t)below(100);
+    bool discard = !below(4); /* which has no protection and no flags */
 
-    put_le(p, CTR_MAP_MMAP, 4);
-    put_le(p + 4, 5, 4);
-    put_le(p + 8, 0x22, 4);
+    put_le(p, discard ? CTR_MAP_DISCARD : CTR_MAP_MMAP, 4);
+    put_le(p + 4, discard ? 0 : 5, 4);
+    put_le(p + 8, discard ? 0 : 0x22, 4);
     put_le(p + 16, start, 8);
     put_le(p + 24, 0x2000, 8);
     put_event(m, CTR_EVENT_MAP, now, p, 76);
     fprintf(m->expect,
-            "%s,\"op\":\"mmap\",\"start\":\"0x%" PRIx64 "\",\"end\":\"0x%" PRIx64
-            "\",\"prot\":\"r-x\",\"flags\":\"0x22\"}\n",
-            begin, start, start + 0x2000);
+            "%s,\"op\":\"%s\",\"start\":\"0x%" PRIx64 "\",\"end\":\"0x%" PRIx64
+            "\",%s}\n",
+            begin, discard ? "discard" : "mmap", start, start + 0x2000,
+            discard ? "\"flags\":\"0x0\"" : "\"prot\":\"r-x\",\"flags\":\"0x22\"");
 }
 
 static void do_thread(struct maker *m, struct walker *w)

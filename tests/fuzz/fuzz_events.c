@@ -103,7 +103,7 @@ static void random_event(uint64_t *rng, struct evenc *e, unsigned i)
     struct payload p = {.n = 0};
     uint32_t type = CTR_EVENT_MAP;
     uint64_t page = 0x1000;
-    switch (random_below(rng, 20)) {
+    switch (random_below(rng, 21)) {
     case 0:
         type = i % 2 ? CTR_EVENT_SYSRET : CTR_EVENT_SYSCALL;
         payload_syscall(&p, random_below(rng, 4), random_below(rng, 9), 8, "read");
@@ -233,6 +233,14 @@ static void random_event(uint64_t *rng, struct evenc *e, unsigned i)
         put_u64(&p, page * random_below(rng, 9));
         put_str(&p, "/lib/libc.so.6", page ? random_below(rng, 15) : 0);
         break;
+    case 18:
+        type = CTR_EVENT_KEYFRAME;
+        put_u64(&p, CTR_KEYFRAME_BYTES * (uint64_t)random_below(rng, 9));
+        put_u32(&p, CTR_KEYFRAME_BYTES);
+        for (unsigned k = 0; k < CTR_KEYFRAME_BYTES; k++) {
+            p.p[p.n++] = (uint8_t)random_below(rng, 3);
+        }
+        break;
     case 11:
         type = CTR_EVENT_SLICE;
         put_u64(&p, random_below(rng, 99));
@@ -244,7 +252,7 @@ static void random_event(uint64_t *rng, struct evenc *e, unsigned i)
         put_u64(&p, random_below(rng, 9));
         break;
     default:
-        payload_map(&p, 1 + random_below(rng, 8), random_below(rng, 8),
+        payload_map(&p, 1 + random_below(rng, CTR_MAP_DISCARD), random_below(rng, 8),
                     random_below(rng, 3), page * random_below(rng, 30),
                     page * random_below(rng, 10), page * random_below(rng, 4),
                     names[random_below(rng, 4)]);

@@ -66,6 +66,9 @@ static int count_os(void *arg, struct ctr_job *job, const struct ctr_os_event *o
     struct ctr_ram ram;
     struct ctr_dma dma;
     struct ctr_io io;
+    struct ctr_task task;
+    struct ctr_area area;
+    struct ctr_keyframe frame;
     (void)job;
     if (ctr_parse_mark(o, &m) == 0) {
         count_str(sum, &m.text);
@@ -91,6 +94,15 @@ static int count_os(void *arg, struct ctr_job *job, const struct ctr_os_event *o
     if (ctr_parse_io(o, &io) == 0) {
         count_str(sum, &io.region);
         count_str(sum, &io.device);
+    }
+    if (ctr_parse_task(o, &task) == 0) {
+        count_str(sum, &task.comm);
+    }
+    if (ctr_parse_area(o, &area) == 0) {
+        count_str(sum, &area.path);
+    }
+    if (ctr_parse_keyframe(o, &frame) == 0) {
+        *sum += frame.data[frame.n - 1];
     }
     for (uint32_t i = 0; i < o->size; i++) {
         *sum += o->payload[i];
