@@ -6,6 +6,7 @@
  *
  * Follows the memory of the addresses FROM to before TO, which all threads share: each
  * load must find what was stored last, by whatever thread, in the order of the trace.
+ * Where a chunk says that all that were begun before it had ended, they had.
  * From some of the accesses, ctr_search must find the last store before it, and the next
  * access after it, that were met.  --forget leaves out the N-th store that changes a byte,
  * to show that the check notices it.
@@ -123,6 +124,42 @@ static void access_of(struct check *c, const struct ctr_mem *m)
     }
 }
 
+static int by_begin(const void *a, const void *b)
+{
+    const struct ctr_chunk *x = a, *y = b;
+
+    return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
+}
+
+/* CTR_CHUNK_FIRST, which readers believe. */
+static uint64_t check_chunks(struct ctr_trace *tr, uint64_t n)
+{
+    struct ctr_chunk *v = calloc(n, sizeof(*v));
+    struct ctr_diag diag = {0};
+    uint64_t firsts = 0, last = 0;
+
+    for (uint64_t i = 0; i < n; i++) {
+        int r = v ? ctr_trace_chunk(tr, i, &v[i], &diag) : -CTR_E_NOMEM;
+
+        if (r) {
+            bad("the trace cannot be read", r, &diag);
+        }
+    }
+    qsort(v, n, sizeof(*v), by_begin);
+    for (uint64_t i = 0; i < n; i++) {
+        if (i && v[i].flags & CTR_CHUNK_FIRST && v[last].end_ns > v[i].start_ns) {
+            printf("chunk %" PRIu64 " of cpu%" PRIu32 ", begun before chunk %" PRIu64
+                   " of cpu%" PRIu32 ", had not ended then\n",
+                   v[last].index, v[last].thread, v[i].index, v[i].thread);
+            exit(1);
+        }
+        firsts += v[i].flags & CTR_CHUNK_FIRST ? 1 : 0;
+        last = v[i].end_ns > v[last].end_ns ? i : last;
+    }
+    free(v);
+    return firsts;
+}
+
 int main(int argc, char **argv)
 {
     static const struct ctr_filter filter = {.kinds = CTR_KIND_LOAD | CTR_KIND_STORE};
@@ -151,6 +188,10 @@ int main(int argc, char **argv)
         bad("the trace cannot be read", r, &diag);
     }
     ctr_trace_info(c.trace, &info);
+    if (!check_chunks(c.trace, info.chunks)) {
+        printf("no chunk begins after all others\n");
+        return 1;
+    }
     c.every = (info.loads + info.stores) / SEARCHES + 1;
     r = ctr_cursor_open(&cursor, c.trace, &filter, &diag);
     while (r == 0 && (r = ctr_cursor_next(cursor, &ev, &diag)) == 1) {

@@ -297,6 +297,8 @@ uint64_t cannoli_now(void);
  * did until now, a slice begins.
  */
 void cannoli_slice(CPUState *cpu);
+/* The thread that runs is about to run code. */
+void cannoli_order_use(void);
 /* A buffer of the thread was begun, or is handed over. */
 void cannoli_order_begin(CannoliThread *t);
 void cannoli_order_end(CPUState *cpu);

@@ -20,7 +20,7 @@ static CannoliThread *runs;
 static uint64_t slice; /* its number, from 0 */
 static bool begun;
 static uint32_t set;
-static bool used;          /* something was done in it */
+static bool used;          /* something was done in it, or is about to be */
 static uint64_t set_bytes; /* that were handed over of it */
 static uint64_t last_ns;   /* of all that was begun */
 
@@ -76,6 +76,15 @@ void cannoli_slice(CPUState *cpu)
     if (runs != cannoli_cpu(cpu)->thread) {
         change_thread(cpu);
     }
+    used = true;
+}
+
+/*
+ * Since the thread's cannoli_slice it may have handed a buffer over, with
+ * which a set ended.
+ */
+void cannoli_order_use(void)
+{
     used = true;
 }
 

@@ -405,6 +405,7 @@ void cannoli_enter(CPUState *cpu, const TranslationBlock *tb)
     }
 #ifndef CONFIG_USER_ONLY
     cannoli_regs_inside(cpu);
+    cannoli_order_use();
 #endif
     c->unwound = NULL;
     c->fault_addr_valid = false;
