@@ -23,7 +23,7 @@ tree      counts its own calls, for tests/cli/calls-witness.sh; no case of its o
 Further cases of the same program (`also'): memory (it ends with a dump of its own
 memory, see guest.h), execlog and gdb (registers), description (what gdb is given of them),
 coverage (each block once), places (registers and memory at random places), walk (a script
-in gdb steps backward), rewind (steps backward by its protocol), hits (breakpoints and
+in gdb steps backward), alone (gdb on a trace without the program's file), rewind (steps backward by its protocol), hits (breakpoints and
 watchpoints of random places), stops (calls and signals stop it in a debugger),
 chosen-registers (the registers of a part).
 """
@@ -149,7 +149,7 @@ PROGRAMS = [
     # Direct calls of ppc64le enter after the address of the symbol.
     Program("moments", "moments", [t for t in ALL if t != "ppc64le"], also=["transcript"]),
     Program("contents", "contents", EVERY),
-    Program("debugged", "session", flags="-g -O0", also=("places", "walk", "rewind")),
+    Program("debugged", "session", flags="-g -O0", also=("places", "walk", "rewind", "alone")),
     Program("calls", "exact", EVERY, also=("memory", "execlog", "gdb", "places")),
     Program("bare", "exact", BARE2, also=("calls", "description")),
     Program("bare-threads", "property", BARE2),

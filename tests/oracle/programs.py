@@ -53,7 +53,7 @@ def library(target, name):
 
 def interpreter(program):
     with open(program, "rb") as f:
-        return re.search(rb"/lib[a-z0-9/-]*/ld-linux[A-Za-z0-9_.-]*", f.read())[0].decode()
+        return re.search(rb"/lib[a-z0-9/-]*/ld[A-Za-z0-9_.-]*\.so\.\d", f.read())[0].decode()
 
 
 def files_of(tools, target):

@@ -24,6 +24,7 @@ import traceback
 
 import common
 from common import Failure, Skip, TARGETS
+import alone
 import bytecheck as byte_witness
 import boots
 import choices
@@ -64,7 +65,7 @@ import walks
 
 sys.path.insert(0, common.GUESTS)
 import build  # noqa: E402
-from table import ALL, BY_NAME, PROGRAMS, is_dynamic  # noqa: E402
+from table import ALL, BY_NAME, EVERY, PROGRAMS, is_dynamic  # noqa: E402
 
 
 class Job:
@@ -224,6 +225,7 @@ CHECKS = {
     "moments": lambda j: moments.run(j.tools, j.target, j.name, j.guest, j.folder, j.path),
     "transcript": lambda j: transcripts.run(j.tools, j.target, j.name, j.guest, j.folder, j.path),
     "session": lambda j: sessions.run(j.tools, j.target, j.name, j.guest, j.folder, j.path, j.full),
+    "alone": lambda j: alone.run_session(j.tools, j.target, j.built),
     "places": lambda j: places.run(j.tools, j.target, j.name, j.guest, j.folder, j.path, j.full),
     "walk": lambda j: walks.run(j.tools, j.target, j.name, j.guest, j.folder, j.path, j.full),
     "hits": lambda j: hits.run(j.tools, j.target, j.name, j.guest, j.folder, j.full),
@@ -268,6 +270,7 @@ DEBIAN = [t for t in TARGETS if t in realprogs.ARCHITECTURE]
 # The other cases: kind, targets, names, check
 OTHERS = [
     ("random", [t for t in TARGETS if t in isa.ISAS], ["random"], run_random),
+    ("alone", EVERY, ["libraries"], lambda j: alone.run_libraries(j.tools, j.target)),
     ("pipeline", DEBIAN, ["busybox"], lambda j: scenarios.pipeline(j.tools, j.target)),
     ("calls", DEBIAN, strace.BUSYBOX, lambda j: strace.run_busybox(j.tools, j.target, j.name)),
     ("coverage", [t for t in DEBIAN if t not in common.SLIDE], ["sqlite3"], run_real_coverage),

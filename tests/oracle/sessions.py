@@ -21,12 +21,13 @@ COMMANDS = 200
 SEEDS = 6  # of a full run
 
 
-def transcript(path, connection, text, *settings):
-    """[(command, what gdb printed)] of the commands in `text'."""
+def transcript(path, connection, text, *settings, cwd=None):
+    """[(command, what gdb printed)] of the commands in `text'; path: None for no file."""
     settings = ("trace-commands on", *transcripts.SETTINGS, *settings)
     done = subprocess.run(
         transcripts.gdb_command(path, connection, settings), input="\n".join(text + ["kill", ""]),
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=common.PATIENCE)
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=common.PATIENCE,
+        cwd=cwd)
     said = done.stdout.replace("(gdb) ", "").replace("Hardware watchpoint", "Watchpoint")
     parts = re.split(r"(?m)^\+(.*)\n", "\n" + said)
     said = list(zip(parts[1::2], parts[2::2]))

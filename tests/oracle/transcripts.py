@@ -71,7 +71,7 @@ SETTINGS = ("pagination off", "confirm off", "width 0", "height 0", "sysroot /no
 
 def gdb_command(path, connection, settings=SETTINGS):
     return [common_gdb(), "-q", "-nx", *(w for s in settings for w in ("-ex", "set " + s)),
-            "-ex", "target remote " + connection, path]
+            "-ex", "target remote " + connection, *([path] if path else [])]
 
 
 def run_gdb(path, connection, commands):
