@@ -6,12 +6,17 @@
 #include "file/trace.h"
 
 #include <string.h>
+#include <xxhash.h>
 #include "base/le.h"
+
+/* Of the table of files, which is at most half full. */
+#define SLOTS (2 * EMBED_MAX_FILES)
 
 /* Bytes of contents, a section. */
 struct piece {
     uint64_t at; /* of the section */
     uint64_t off, n;
+    uint64_t before; /* bytes of all pieces before it */
     uint32_t number;
 };
 
@@ -19,6 +24,7 @@ struct ctr_files {
     struct ctr_trace *tr;
     struct ctr_file *file;
     size_t n_files, cap_files;
+    uint32_t *slot;      /* SLOTS, a hash table: number among `file' + 1, or 0 */
     struct piece *piece; /* by number, then off */
     size_t n_pieces, cap_pieces;
     uint64_t stored; /* bytes of the trace */
@@ -41,16 +47,18 @@ static int grow(void *v, size_t *cap, size_t n, size_t size)
     return 0;
 }
 
-static struct ctr_file *find(const struct ctr_files *files, const char *path,
-                             uint64_t dev, uint64_t inode)
+/* Where the number of a file is, or is to be. */
+static uint32_t *slot_of(const struct ctr_files *files, const char *path, uint64_t dev,
+                         uint64_t inode)
 {
-    for (size_t i = 0; i < files->n_files; i++) {
-        struct ctr_file *f = &files->file[i];
-        if (f->inode == inode && f->dev == dev && strcmp(f->path, path) == 0) {
-            return f;
+    uint64_t i = XXH64(path, strlen(path), inode * UINT64_C(0x9e3779b97f4a7c15) ^ dev);
+    for (;; i++) {
+        uint32_t *slot = &files->slot[i % SLOTS];
+        const struct ctr_file *f = *slot ? &files->file[*slot - 1] : NULL;
+        if (!f || (f->inode == inode && f->dev == dev && strcmp(f->path, path) == 0)) {
+            return slot;
         }
     }
-    return NULL;
 }
 
 /* Sections come from the last to the first, and a file's last one has the news of it. */
@@ -62,8 +70,9 @@ static int add_file(struct ctr_files *files, const uint8_t *body, const struct b
     name[path->n] = 0;
     const uint32_t number = le32(body + EMBED_NUMBER);
     const uint64_t dev = le64(body + EMBED_DEV), inode = le64(body + EMBED_INODE);
-    struct ctr_file *f = find(files, name, dev, inode);
-    if (f) {
+    uint32_t *slot = slot_of(files, name, dev, inode);
+    if (*slot) {
+        struct ctr_file *f = &files->file[*slot - 1];
         f->changed |= f->number != number;
         return 0;
     }
@@ -84,6 +93,7 @@ static int add_file(struct ctr_files *files, const uint8_t *body, const struct b
         .number = number,
         .changed = le32(body + EMBED_FLAGS) & EMBED_F_CHANGED,
     };
+    *slot = (uint32_t)files->n_files;
     return 0;
 }
 
@@ -115,9 +125,11 @@ static int load_section(struct ctr_files *files, uint64_t *at, struct buf *paylo
     struct source *src = &files->tr->src;
     struct section sec;
     int err = section_read(src, *at, &sec, diag);
-    if (err > 0 || (!err && (sec.type != SECT_EMBED || sec.frame[0].dsize == 0 ||
-                             sec.frame[0].dsize >= EMBED_MAX_PATH ||
-                             sec.frame[1].dsize > EMBED_MAX_BYTES))) {
+    if (err < 0) {
+        return err;
+    }
+    if (err > 0 || sec.type != SECT_EMBED || sec.frame[0].dsize == 0 ||
+        sec.frame[0].dsize >= EMBED_MAX_PATH || sec.frame[1].dsize > EMBED_MAX_BYTES) {
         return ctr_fail(diag, CTR_E_CORRUPT, *at, "embed", "no file here");
     }
     err = err ? err : section_columns(src, &sec, 1, payload, diag);
@@ -143,9 +155,8 @@ static int by_place(const void *a, const void *b)
                                   : (p->off > q->off) - (p->off < q->off);
 }
 
-/* The first piece of contents that has bytes at off or after it. */
-static const struct piece *piece_at(const struct ctr_files *files, uint32_t number,
-                                    uint64_t off)
+/* How many pieces are of earlier contents, or end at off or before it. */
+static size_t pieces_before(const struct ctr_files *files, uint64_t number, uint64_t off)
 {
     size_t low = 0, high = files->n_pieces;
     while (low < high) {
@@ -157,8 +168,24 @@ static const struct piece *piece_at(const struct ctr_files *files, uint32_t numb
             high = mid;
         }
     }
-    const struct piece *p = files->piece + low;
-    return low < files->n_pieces && p->number == number ? p : NULL;
+    return low;
+}
+
+/* The first piece of contents that has bytes at off or after it. */
+static const struct piece *piece_at(const struct ctr_files *files, uint32_t number,
+                                    uint64_t off)
+{
+    const size_t i = pieces_before(files, number, off);
+    return i < files->n_pieces && files->piece[i].number == number ? &files->piece[i]
+                                                                   : NULL;
+}
+
+/* Bytes of all pieces that are of earlier contents. */
+static uint64_t bytes_before(const struct ctr_files *files, uint64_t number)
+{
+    const size_t i = pieces_before(files, number, 0);
+    const struct piece *last = i ? &files->piece[i - 1] : NULL;
+    return last ? last->before + last->n : 0;
 }
 
 /* In the order of the trace; pieces by place, without what another one has, too. */
@@ -176,17 +203,18 @@ static void settle(struct ctr_files *files)
     for (size_t i = 0; i < files->n_pieces; i++) {
         const struct piece *p = &files->piece[i], *last = &files->piece[n - 1];
         if (n == 0 || last->number != p->number || last->off + last->n <= p->off) {
-            files->piece[n++] = *p;
+            files->piece[n] = *p;
+            files->piece[n].before = n ? last->before + last->n : 0;
+            n++;
         }
     }
     files->n_pieces = n;
+    memset(files->slot, 0, SLOTS * sizeof(files->slot[0]));
     for (size_t i = 0; i < files->n_files; i++) {
         struct ctr_file *f = &files->file[i];
-        const struct piece *end = files->piece + n;
-        for (const struct piece *p = piece_at(files, f->number, 0);
-             p && p < end && p->number == f->number; p++) {
-            f->bytes += p->n;
-        }
+        f->bytes =
+            bytes_before(files, f->number + UINT64_C(1)) - bytes_before(files, f->number);
+        *slot_of(files, f->path, f->dev, f->inode) = (uint32_t)i + 1;
     }
 }
 
@@ -200,10 +228,11 @@ int ctr_files_load(struct ctr_files **out, struct ctr_trace *tr, struct ctr_diag
     ZSTD_DCtx *dctx = ZSTD_createDCtx();
     struct buf payload = {0}, path = {0};
     uint64_t at = tr->embed_off;
-    int err = files && dctx ? 0 : ctr_fail_nomem(diag);
     if (files) {
         files->tr = tr;
+        files->slot = calloc(SLOTS, sizeof(files->slot[0]));
     }
+    int err = files && files->slot && dctx ? 0 : ctr_fail_nomem(diag);
     while (!err && at) {
         err = load_section(files, &at, &payload, &path, dctx, &files->diag);
     }
@@ -232,6 +261,7 @@ void ctr_files_free(struct ctr_files *files)
             free((char *)(uintptr_t)files->file[i].path);
         }
         free(files->file);
+        free(files->slot);
         free(files->piece);
         free(files);
     }
@@ -258,7 +288,8 @@ const struct ctr_file *ctr_files_get(const struct ctr_files *files, uint32_t i)
 const struct ctr_file *ctr_files_find(const struct ctr_files *files, const char *path,
                                       uint64_t dev, uint64_t inode)
 {
-    return find(files, path, dev, inode);
+    const uint32_t n = *slot_of(files, path, dev, inode);
+    return n ? &files->file[n - 1] : NULL;
 }
 
 int ctr_files_read(const struct ctr_files *files, const struct ctr_file *file,
