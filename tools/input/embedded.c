@@ -211,7 +211,7 @@ static struct image *image_of(struct embedded *e, const struct ctr_file *file)
     }
     e->images = e->images ? e->images : calloc(n, sizeof(*e->images));
     image = e->images ? &e->images[number] : NULL;
-    if (image && !image->bytes) {
+    if (image && !image->bytes && !image->state) {
         void *p = mmap(NULL, file->size, PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
@@ -222,6 +222,7 @@ static struct image *image_of(struct embedded *e, const struct ctr_file *file)
             munmap(p, file->size);
         }
     }
+    /* With a state alone it was too large, and is so again. */
     return image && image->bytes ? image : NULL;
 }
 
