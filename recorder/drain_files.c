@@ -6,6 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* More files with code are not noticed. */
+#define MAX_WHOLE 65536u
+
 void drain_set_embed(struct drain *d, enum embed_mode mode)
 {
     d->embed = mode;
@@ -17,7 +20,8 @@ int drain_look_for_file(struct drain *d, const struct slot *s, const uint8_t *re
     struct mempipe_side_event e;
     struct embed_file *file;
     struct job *job;
-    bool added;
+    uint64_t key;
+    bool added, once;
 
     if (d->embed == EMBED_NONE || !s->thread || bytes < sizeof(e)) {
         return 0;
@@ -32,9 +36,13 @@ int drain_look_for_file(struct drain *d, const struct slot *s, const uint8_t *re
     if (!file) {
         return 0;
     }
-    /* Of one that is whole nothing more is needed; each mapping of another one counts. */
-    if (map64_get(&d->files, embed_file_key(file)) ||
-        (!file->in_part && !map64_put(&d->files, embed_file_key(file), 0, &added))) {
+    /* Of one that is whole, or written to, nothing more is needed; each mapping of another one
+     * counts. */
+    once = !file->in_part || file->written;
+    key = map64_mix(embed_file_key(file), file->written);
+    if (map64_get(&d->files, key) ||
+        (once && (d->files.used >= (file->written ? 2 * MAX_WHOLE : MAX_WHOLE) ||
+                  !map64_put(&d->files, key, 0, &added)))) {
         free(file);
         return 0;
     }

@@ -73,6 +73,9 @@ static int write_whole(struct embed *e, struct ctr_writer *w, int fd, struct emb
         err = embed_section(e, w, f, off, n, diag);
         off += n;
     }
+    if (!err && f->changed) {
+        e->contents[f->number].size = UINT64_MAX; /* not what the hash is of */
+    }
     return err;
 }
 
@@ -80,6 +83,7 @@ int embed_write(struct embed *e, struct ctr_writer *w, const struct embed_file *
                 struct ctr_diag *diag)
 {
     struct embedded *f;
+    struct stat now;
     int fd, err = embed_entry(e, file, &f, &fd);
 
     if (!err && f && f->done && f->there) {
@@ -88,11 +92,15 @@ int embed_write(struct embed *e, struct ctr_writer *w, const struct embed_file *
     if (!err && f && f->done) { /* nothing of it was accessed before */
         free(f->done);
         f->done = NULL;
-        fd = embed_open(file, &f->st);
+        fd = embed_again(f, &now);
+        if (fd >= 0) {
+            f->changed |= !embed_is_same(&now, &f->st);
+            f->st = now;
+        }
     }
     if (!err && fd >= 0) {
         err = write_whole(e, w, fd, f, diag);
-        close(fd);
+        embed_keep(e, f, fd);
     }
     return err;
 }
@@ -106,16 +114,15 @@ int embed_finish(struct embed *e, struct ctr_writer *w, struct ctr_diag *diag)
         struct stat now;
         int fd;
 
-        if (!f->there || f->changed) {
+        if (!f->there || f->said) {
             continue;
         }
-        /* A file that is not at its path any more was replaced, not changed. */
-        fd = embed_open(f->file, &now);
+        /* It may have been changed before it was replaced or removed. */
+        fd = embed_again(f, &now);
+        f->changed |= fd < 0 || !embed_is_same(&now, &f->st);
         if (fd >= 0) {
             close(fd);
         }
-        f->changed =
-            fd >= 0 && now.st_dev == f->st.st_dev && !embed_is_same(&now, &f->st);
         if (f->changed) {
             err = embed_section(e, w, f, 0, 0, diag);
         }

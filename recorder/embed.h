@@ -24,6 +24,7 @@ struct embed_file {
     uint64_t start, size, offset; /* of the mapping */
     int32_t pid; /* of a process that has mapped it, for the recorder; 0: not known */
     uint32_t in_part; /* 1: only what is accessed of it is wanted */
+    uint32_t written; /* 1: the mapping writes to the file */
     uint32_t bytes;   /* of the path, with its NUL */
     char path[];
 };
@@ -41,9 +42,13 @@ uint64_t embed_file_key(const struct embed_file *file);
  * no error. */
 struct embed;
 
-/* NULL: no memory. */
-struct embed *embed_new(const struct ctr_meta *meta);
+/* keep: so many files stay open, by which embed_finish knows them when they have no name any
+ * more.  NULL: no memory. */
+struct embed *embed_new(const struct ctr_meta *meta, unsigned keep);
 void embed_free(struct embed *e);
+
+/* A mapping writes to the file, which no modification time shows: it counts as changed. */
+int embed_written(struct embed *e, const struct embed_file *file);
 
 /* Writes all bytes of a file, unless they are there already. */
 int embed_write(struct embed *e, struct ctr_writer *w, const struct embed_file *file,

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "common/array.h"
@@ -13,13 +14,26 @@
 /* A file is not embedded if it is larger, nor are more of them. */
 #define MAX_SIZE (UINT64_C(4) << 30)
 #define MAX_FILES 60000u
+/* So many are known, also of those that are not to be had. */
+#define MAX_SEEN (UINT64_C(1) << 20)
 #define NS UINT64_C(1000000000)
 
-struct embed *embed_new(const struct ctr_meta *meta)
+/* Modification times are those of the clock's last tick. */
+static uint64_t tick_ns(void)
+{
+    struct timespec t;
+
+    return clock_getres(CLOCK_REALTIME_COARSE, &t) ? NS / 100 : (uint64_t)t.tv_nsec;
+}
+
+struct embed *embed_new(const struct ctr_meta *meta, unsigned keep)
 {
     struct embed *e = calloc(1, sizeof(*e));
 
     if (e) {
+        e->keep = keep;
+        e->tick_ns = tick_ns();
+        e->start_ns = meta->start_ns;
         e->real_ns = (int64_t)(meta->start_realtime_ns - meta->start_ns);
         e->piece = malloc(CTR_EMBED_BYTES);
     }
@@ -36,8 +50,12 @@ void embed_free(struct embed *e)
         for (size_t i = 0; i < e->n_files; i++) {
             free(e->files[i].file);
             free(e->files[i].done);
+            if (e->files[i].fd >= 0) {
+                close(e->files[i].fd);
+            }
         }
         map64_fini(&e->seen);
+        map64_fini(&e->written);
         free(e->files);
         free(e->contents);
         free(e->piece);
@@ -48,7 +66,8 @@ void embed_free(struct embed *e)
 /*
  * Opens the file if it is a regular one and the one that was mapped: what a path names may
  * be another by now, or anything, as a guest can write to its events.  The device of a
- * mapping may be another than that of the file (overlayfs).
+ * mapping may be another than that of the file (overlayfs).  The guest may hold a lease on
+ * the file, for which open(2) would wait.
  */
 static int open_path(const char *path, const struct embed_file *file, struct stat *st)
 {
@@ -60,7 +79,7 @@ static int open_path(const char *path, const struct embed_file *file, struct sta
         st->st_ino == file->inode && st->st_size > 0 &&
         (uint64_t)st->st_size <= MAX_SIZE) {
         snprintf(self, sizeof(self), "/proc/self/fd/%d", at);
-        fd = open(self, O_RDONLY | O_CLOEXEC);
+        fd = open(self, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     }
     if (at >= 0) {
         close(at);
@@ -68,15 +87,36 @@ static int open_path(const char *path, const struct embed_file *file, struct sta
     return fd;
 }
 
-/* Where the process sees it, if it is not there for the recorder. */
-int embed_open(const struct embed_file *file, struct stat *st)
+/* Where the process sees it: what the recorder sees there may have the same inode by chance. */
+static int open_file(const struct embed_file *file, struct stat *st)
 {
     char rooted[CTR_EMBED_PATH + 32];
-    int fd = open_path(file->path, file, st);
+    int fd = -1;
 
-    if (fd < 0 && file->pid > 0) {
+    if (file->pid > 0) {
         snprintf(rooted, sizeof(rooted), "/proc/%d/root%s", (int)file->pid, file->path);
         fd = open_path(rooted, file, st);
+    }
+    return fd >= 0 ? fd : open_path(file->path, file, st);
+}
+
+void embed_keep(struct embed *e, struct embedded *f, int fd)
+{
+    if (e->keep && f->fd < 0) {
+        e->keep--;
+        f->fd = fd;
+    } else {
+        close(fd);
+    }
+}
+
+int embed_again(const struct embedded *f, struct stat *now)
+{
+    const int fd = f->fd < 0 ? open_file(f->file, now) : fcntl(f->fd, F_DUPFD_CLOEXEC, 0);
+
+    if (fd >= 0 && fstat(fd, now)) {
+        close(fd);
+        return -1;
     }
     return fd;
 }
@@ -92,15 +132,43 @@ bool embed_is_same(const struct stat *a, const struct stat *b)
            ns_of(a->st_mtim) == ns_of(b->st_mtim);
 }
 
+/* Whether it may have been written to after it was mapped, and before it was opened. */
+static bool is_later(const struct embed *e, const struct embed_file *file,
+                     const struct stat *st)
+{
+    const uint64_t mapped = file->time_ns ? file->time_ns : e->start_ns;
+
+    return ns_of(st->st_mtim) + e->tick_ns > mapped + (uint64_t)e->real_ns;
+}
+
+int embed_written(struct embed *e, const struct embed_file *file)
+{
+    const uint64_t key = embed_file_key(file);
+    const uint32_t *number = map64_get(&e->seen, key);
+    bool added;
+
+    if (number && *number) {
+        e->files[*number - 1].changed = true;
+    }
+    return e->written.used >= MAX_SEEN || map64_put(&e->written, key, 0, &added)
+               ? 0
+               : -CTR_E_NOMEM;
+}
+
 int embed_entry(struct embed *e, const struct embed_file *file, struct embedded **out,
                 int *fd)
 {
-    struct embedded f = {0};
+    const uint64_t key = embed_file_key(file);
+    struct embedded f = {.fd = -1};
     bool added = false;
-    uint32_t *number = map64_put(&e->seen, embed_file_key(file), 0, &added);
+    uint32_t *number = e->seen.used < MAX_SEEN ? map64_put(&e->seen, key, 0, &added)
+                                               : map64_get(&e->seen, key);
 
     *out = NULL;
     *fd = -1;
+    if (!number && e->seen.used >= MAX_SEEN) {
+        return 0;
+    }
     if (!number) {
         return -CTR_E_NOMEM;
     }
@@ -108,7 +176,7 @@ int embed_entry(struct embed *e, const struct embed_file *file, struct embedded 
         *out = *number ? &e->files[*number - 1] : NULL;
         return 0;
     }
-    *fd = e->n_files < MAX_FILES ? embed_open(file, &f.st) : -1;
+    *fd = e->n_files < MAX_FILES ? open_file(file, &f.st) : -1;
     if (*fd < 0) {
         return 0;
     }
@@ -121,8 +189,7 @@ int embed_entry(struct embed *e, const struct embed_file *file, struct embedded 
         return -CTR_E_NOMEM;
     }
     memcpy(f.file, file, embed_file_bytes(file));
-    f.changed =
-        file->time_ns && ns_of(f.st.st_mtim) > file->time_ns + (uint64_t)e->real_ns;
+    f.changed = is_later(e, file, &f.st) || map64_get(&e->written, key);
     e->files[e->n_files] = f;
     *out = &e->files[e->n_files++];
     *number = (uint32_t)e->n_files;
@@ -167,5 +234,6 @@ int embed_section(struct embed *e, struct ctr_writer *w, struct embedded *f, uin
                                  .changed = f->changed};
 
     f->there = true;
+    f->said = f->changed;
     return ctr_writer_embed(w, &to, diag);
 }

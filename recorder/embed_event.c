@@ -8,7 +8,9 @@
 #include "common/map64.h"
 #include "embed.h"
 
+#define PROT_WRITES 2u
 #define PROT_CODE 4u
+#define FLAG_SHARED 1u
 
 struct embed_file *embed_of_event(const void *payload, uint32_t bytes, uint64_t time_ns,
                                   pid_t pid, enum embed_mode mode)
@@ -34,6 +36,7 @@ struct embed_file *embed_of_event(const void *payload, uint32_t bytes, uint64_t 
         f->offset = map.offset;
         f->pid = pid;
         f->in_part = mode == EMBED_TOUCHED && !(map.prot & PROT_CODE);
+        f->written = map.flags & FLAG_SHARED && map.prot & PROT_WRITES;
         f->bytes = (uint32_t)map.path.n + 1;
         memcpy(f->path, map.path.p, map.path.n);
     }

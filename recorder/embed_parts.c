@@ -42,14 +42,21 @@ static int begin(struct embedded *f)
 int embed_map(struct embed *e, struct embed_ranges *ranges, const struct embed_file *file)
 {
     struct embedded *f;
+    uint64_t size;
     int fd, err = embed_entry(e, file, &f, &fd);
 
     if (fd >= 0) {
-        close(fd);
+        embed_keep(e, f, fd);
         err = begin(f);
     }
-    if (err || !f || !f->done || file->start + file->size < file->start) {
+    if (err || !f || !f->done || file->offset >= (uint64_t)f->st.st_size) {
         return err;
+    }
+    /* The guest says how large it is. */
+    size = (uint64_t)f->st.st_size - file->offset;
+    size = size < file->size ? size : file->size;
+    if (!size || file->start + size < file->start) {
+        return 0;
     }
     if (ranges->n == MAX_RANGES) {
         ranges->n /= 2;
@@ -59,7 +66,7 @@ int embed_map(struct embed *e, struct embed_ranges *ranges, const struct embed_f
         return -CTR_E_NOMEM;
     }
     ranges->v[ranges->n++] = (struct embed_range){.start = file->start,
-                                                  .end = file->start + file->size,
+                                                  .end = file->start + size,
                                                   .offset = file->offset,
                                                   .file = (uint32_t)(f - e->files)};
     return 0;
@@ -69,7 +76,7 @@ int embed_map(struct embed *e, struct embed_ranges *ranges, const struct embed_f
 static int open_again(struct embedded *f)
 {
     struct stat now;
-    const int fd = embed_open(f->file, &now);
+    const int fd = embed_again(f, &now);
 
     if (fd >= 0 && !embed_is_same(&now, &f->st)) {
         f->changed = true;
@@ -158,34 +165,28 @@ static size_t lower_bound(const struct pages *p, uint64_t page)
     return low;
 }
 
-/* The piece of the file at an address of the range; false: it has none. */
-static bool piece_at(const struct embedded *f, const struct embed_range *r, uint64_t addr,
-                     uint64_t *piece)
+/* The piece of the file at an address of the range, or of the page in which it begins. */
+static uint64_t piece_at(const struct embed_range *r, uint64_t addr)
 {
-    const uint64_t off = r->offset + ((addr < r->start ? r->start : addr) - r->start);
-
-    *piece = off / PIECE;
-    return off >= r->offset && off < (uint64_t)f->st.st_size;
+    return (r->offset + (addr < r->start ? 0 : addr - r->start)) / PIECE;
 }
 
 static int write_range(struct embed *e, struct ctr_writer *w, const struct embed_range *r,
                        const struct pages *p, struct ctr_diag *diag)
 {
     struct embedded *f = &e->files[r->file];
-    uint64_t piece;
+    const uint64_t last = piece_at(r, r->end - 1);
     int fd = -1, err = 0;
 
     if (!f->done) {
         return 0; /* it is whole by now */
     }
-    for (uint64_t at = r->start; !err && p->any && at < r->end; at += PIECE) {
-        err = piece_at(f, r, at, &piece) ? write_piece(e, w, f, piece, &fd, diag) : 0;
+    for (uint64_t i = piece_at(r, r->start); !err && p->any && i <= last; i++) {
+        err = write_piece(e, w, f, i, &fd, diag);
     }
     for (size_t i = lower_bound(p, r->start >> PAGE_BITS);
          !err && i < p->n && p->v[i] << PAGE_BITS < r->end; i++) {
-        err = piece_at(f, r, p->v[i] << PAGE_BITS, &piece)
-                  ? write_piece(e, w, f, piece, &fd, diag)
-                  : 0;
+        err = write_piece(e, w, f, piece_at(r, p->v[i] << PAGE_BITS), &fd, diag);
     }
     if (fd >= 0) {
         close(fd);

@@ -13,9 +13,11 @@
 struct embedded {
     struct embed_file *file;
     struct stat st; /* when it was read first */
+    int fd;         /* or -1: it is not kept open */
     uint32_t number;
-    bool there;    /* the trace has some of it ... */
-    bool changed;  /* ... and says this */
+    bool there; /* the trace has some of it ... */
+    bool said;  /* ... and says that it was changed */
+    bool changed;
     uint8_t *done; /* of a file in part: a bit for each piece that is there; or NULL */
 };
 
@@ -27,7 +29,11 @@ struct contents {
 
 struct embed {
     int64_t real_ns;   /* CLOCK_REALTIME less CLOCK_MONOTONIC */
+    uint64_t start_ns; /* of the recording, CLOCK_MONOTONIC */
+    uint64_t tick_ns;  /* of modification times */
+    unsigned keep;     /* so many more files may stay open */
     struct map64 seen; /* of each file: its number among `files' + 1, or 0: it has none */
+    struct map64 written; /* files that mappings write to */
     struct embedded *files;
     size_t n_files, cap_files;
     struct contents *contents;
@@ -41,8 +47,11 @@ struct embed {
  */
 int embed_entry(struct embed *e, const struct embed_file *file, struct embedded **out,
                 int *fd);
-/* A descriptor of the file as it is now, and what fstat(2) says of it; -1. */
-int embed_open(const struct embed_file *file, struct stat *st);
+/* Keeps the descriptor of an entry, or closes it. */
+void embed_keep(struct embed *e, struct embedded *f, int fd);
+/* Another descriptor of an entry's file, and what fstat(2) says of it now; -1: it is not to be
+ * found any more. */
+int embed_again(const struct embedded *f, struct stat *now);
 /* Whether they are one file that nobody has written to in between. */
 bool embed_is_same(const struct stat *a, const struct stat *b);
 /* Reads n bytes into e->piece; false: they are not there. */

@@ -296,7 +296,11 @@ int ring_regs(struct ring *r, uint32_t n, const void *table, size_t bytes,
 
 void ring_file(struct ring *r, const void *file, size_t bytes)
 {
-    log_data(r, RING_FILE, 0, file, bytes, NULL);
+    pthread_mutex_lock(&r->log_lock);
+    if (!log_data_locked(r, RING_FILE, 0, file, bytes, NULL)) {
+        r->needed += sizeof(struct ring_item) + ring_round(bytes);
+    }
+    pthread_mutex_unlock(&r->log_lock);
 }
 
 /* A definition that was in the log is needed: a ctr_dict_hold_fn. */
@@ -323,6 +327,7 @@ int ring_resume(struct ring *r, struct ctr_dict *dict, struct ctr_diag *diag)
 
     r->dict = dict;
     for (const struct ring_item *i = NULL; !err && (i = ring_item_next(r, i)) != NULL;) {
+        r->needed += i->kind == RING_FILE ? item_bytes(i) : 0;
         if (i->kind == RING_BLOCK) {
             err = items_room(r, i->n);
             if (!err) {

@@ -331,13 +331,19 @@ static int write_chunks(struct writing *x)
 /* Of the files that were mapped, as they are now. */
 static int write_files(struct writing *x)
 {
-    struct embed *e = embed_new(x->meta);
+    struct embed *e = embed_new(x->meta, 0);
     int err = e ? 0 : -CTR_E_NOMEM;
 
     for (const struct ring_item *i = NULL;
          !err && (i = ring_item_next(x->r, i)) != NULL;) {
-        if (i->kind == RING_FILE) {
-            err = embed_write(e, x->w, (const struct embed_file *)(i + 1), x->diag);
+        const struct embed_file *file = (const struct embed_file *)(i + 1);
+
+        if (i->kind != RING_FILE) {
+            continue;
+        }
+        err = file->written ? embed_written(e, file) : 0;
+        if (!err && !file->in_part) {
+            err = embed_write(e, x->w, file, x->diag);
         }
     }
     embed_free(e);

@@ -4,11 +4,26 @@
 
 #include <stdlib.h>
 
+/* Descriptors of mapped files; lifeline.c leaves room for them. */
+#define KEPT_FILES 64u
+
 struct sink_file {
     struct sink sink;
     struct ctr_writer *writer;
     struct embed *embed;
 };
+
+static int file_mapped(struct sink_file *f, struct guest_process *p,
+                       const struct embed_file *file, struct ctr_diag *diag)
+{
+    const int err = file->written ? embed_written(f->embed, file) : 0;
+
+    if (err || (file->in_part && file->written)) {
+        return err;
+    }
+    return file->in_part ? embed_map(f->embed, &p->files, file)
+                         : embed_write(f->embed, f->writer, file, diag);
+}
 
 static int file_write(struct sink *s, struct job *job, struct ctr_diag *diag)
 {
@@ -29,8 +44,7 @@ static int file_write(struct sink *s, struct job *job, struct ctr_diag *diag)
         return ctr_writer_thread(f->writer, p->index, t->tid, t->ptid, t->start_ns,
                                  &t->index, diag);
     case JOB_FILE:
-        return job->file->in_part ? embed_map(f->embed, &p->files, job->file)
-                                  : embed_write(f->embed, f->writer, job->file, diag);
+        return file_mapped(f, p, job->file, diag);
     case JOB_CHUNK:
         err = ctr_writer_chunk(f->writer, t->index, job->packed, diag);
         return err ? err
@@ -97,7 +111,7 @@ int sink_file_new(struct sink **out, const struct sink_config *config,
         return -CTR_E_NOMEM;
     }
     f->sink.ops = &file_ops;
-    f->embed = embed_new(config->meta);
+    f->embed = embed_new(config->meta, KEPT_FILES);
     err = f->embed ? ctr_writer_new(&f->writer, config->fd, config->dict, config->meta,
                                     config->level, diag)
                    : -CTR_E_NOMEM;

@@ -48,7 +48,7 @@ static int ring_announce(struct sink *s, struct job *job, bool *all,
         }
         break;
     case JOB_FILE:
-        if (!job->file->in_part) {
+        if (!job->file->in_part || job->file->written) {
             ring_file(r, job->file, embed_file_bytes(job->file));
         }
         break;

@@ -28,10 +28,18 @@ int main(int argc, char **argv)
     if (argc > 2) { /* maps a file as code, and may change it then */
         int fd = open(argv[2], O_RDWR);
         void *p = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
-        usleep(50000);
-        if (p == MAP_FAILED ||
-            (!strcmp(argv[1], "change") && pwrite(fd, "other", 5, 100) != 5)) {
+        char *q = !strcmp(argv[1], "shared")
+                      ? mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0)
+                      : NULL;
+        usleep(300000);
+        if (p == MAP_FAILED || q == MAP_FAILED ||
+            ((!strcmp(argv[1], "change") || !strcmp(argv[1], "remove")) &&
+             pwrite(fd, "other", 5, 100) != 5) ||
+            (!strcmp(argv[1], "remove") && unlink(argv[2]))) {
             return 1;
+        }
+        if (q) {
+            q[100] = 'x';
         }
         usleep(50000);
     }
@@ -106,6 +114,14 @@ rec 0 -q -e all -o changed.ctr -- qemu-arm -L "$PWD/files" files/guest change fi
 embedded changed.ctr >list
 grep -q '^code 5000 5000 [0-9]* True$' list || fail "changed: $(cat list)"
 [ "$(grep -c 'False$' list)" = 3 ] || fail "changed: $(cat list)"
+
+# ... also if it is removed then, or by a mapping, of which its times say nothing; it is left out
+# if it was removed before it was read
+for how in remove shared; do
+    head -c 5000 /dev/urandom >files/gone
+    rec 0 -q -e all -o gone.ctr -- qemu-arm -L "$PWD/files" files/guest $how files/gone
+    embedded gone.ctr | grep '^gone .*False$' && fail "$how: $(embedded gone.ctr)"
+done
 
 # Of a file without code, what is accessed
 head -c 1048000 /dev/urandom >files/data
