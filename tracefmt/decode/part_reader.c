@@ -128,19 +128,25 @@ static int pages_row(struct part_reader *r, const struct ranges *addrs, int *fou
     return 0;
 }
 
-static int load_part(struct part_reader *r, uint32_t part, struct ctr_diag *diag)
+/* Counts are most of a PART; a search for pages does without them. */
+static int load_part(struct part_reader *r, uint32_t part, int counts,
+                     struct ctr_diag *diag)
 {
     const struct chunk_group *g = chunktab_group(r->tr->chunks, part);
     r->part = part;
     r->chunk = g->first;
     r->loaded = 0;
+    r->has_counts = counts;
     if (!r->dctx) {
         r->dctx = ZSTD_createDCtx();
     }
     if (!r->dctx) {
         return ctr_fail_nomem(diag);
     }
-    int err = trace_part_frame(r->tr, g, 1, r->dctx, &r->payload, &r->counts, diag);
+    int err = 0;
+    if (counts) {
+        err = trace_part_frame(r->tr, g, 1, r->dctx, &r->payload, &r->counts, diag);
+    }
     if (!err) {
         err = trace_part_frame(r->tr, g, 2, r->dctx, &r->payload, &r->pages, diag);
     }
@@ -160,8 +166,8 @@ int part_reader_chunk(struct part_reader *r, uint64_t i, part_count_fn *fn, void
                       struct ctr_diag *diag)
 {
     const uint32_t part = chunktab_find(r->tr->chunks, i, r->part);
-    if (!r->loaded || part != r->part || i < r->chunk) {
-        int err = load_part(r, part, diag);
+    if (!r->loaded || part != r->part || i < r->chunk || (fn && !r->has_counts)) {
+        int err = load_part(r, part, fn != NULL, diag);
         if (err) {
             return err;
         }
@@ -169,7 +175,7 @@ int part_reader_chunk(struct part_reader *r, uint64_t i, part_count_fn *fn, void
     while (r->chunk <= i) {
         int here = r->chunk == i;
         struct part_pages found = {0};
-        int err = counts_row(r, here ? fn : NULL, arg, diag);
+        int err = r->has_counts ? counts_row(r, here ? fn : NULL, arg, diag) : 0;
         if (!err) {
             err = pages_row(r, here ? addrs : NULL, &found.read, diag);
         }

@@ -10,6 +10,7 @@
 struct part_reader {
     struct ctr_trace *tr;
     int loaded;
+    int has_counts; /* of the PART that is loaded */
     uint32_t part;
     uint64_t chunk; /* chunk of the next row */
     struct buf counts, pages, payload;

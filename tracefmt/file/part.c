@@ -62,7 +62,7 @@ int trace_part_frame(struct ctr_trace *tr, const struct chunk_group *g, unsigned
                      struct ctr_diag *diag)
 {
     struct section sec;
-    atomic_fetch_add_explicit(&tr->parts_read, frame == 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&tr->parts_read, frame == 2, memory_order_relaxed);
     int err = read_header(tr, g, &sec, diag);
     if (!err) {
         err = section_payload(&tr->src, &sec, frame + 1, payload, diag);
