@@ -57,10 +57,7 @@ int main(int argc, char **argv)
 }
 END2
 mkdir -p files
-for lib in "$BUILD/sysroot/armel" /usr/arm-linux-gnueabi; do
-    [ -e "$lib/lib/ld-linux.so.3" ] && break
-done
-cp -rL "$lib/lib" files/lib || exit 1
+cp -rL /usr/arm-linux-gnueabi/lib files/lib || exit 1 # of the cross compiler
 $cc -g -O1 -fPIE -pie -o files/guest guest.c || exit 1
 cp files/guest files/again
 

@@ -107,8 +107,11 @@ class Times:
         """The file that was just recorded; removes it."""
         name, how = mode
         if how == "file":
-            self.insns = context.info(context.trace)["instructions"]
-            bits = 8 * os.path.getsize(context.trace) / self.insns
+            info = context.info(context.trace)
+            self.insns = info["instructions"]
+            # The files that were mapped do not grow with what ran.
+            events = os.path.getsize(context.trace) - info.get("file_bytes_stored", 0)
+            bits = 8 * events / self.insns
             self.bits.setdefault(name, []).append(bits)
         context.remove_trace()
 
