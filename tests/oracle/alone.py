@@ -25,6 +25,9 @@ from common import Failure, Skip, TARGETS
 from gdbstep import serving
 
 LOADER = "/lib/ld-alone.so.1"
+# gdb takes programs of m68k for those of SVR4, and finds neither where they are nor their
+# libraries; hppa and sparc64 were not tried.
+NO_LIBRARIES = ("m68k", "hppa", "sparc64")
 LOOK = """backtrace
 info registers %s
 x/4i $pc
