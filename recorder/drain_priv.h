@@ -177,18 +177,18 @@ int drain_on_record(void *arg, uint32_t pipe, const struct mempipe_side_record *
 void drain_attach_side(struct drain *d, struct slot *s, struct job_segment *seg,
                        uint32_t seq);
 
+/* Forgets the side records of buffers that have not arrived. */
+void drain_drop_side(struct drain *d, struct slot *s);
+
+/* The register table, once: the copy, followed by the table, becomes the drain's. */
+void drain_set_regs(struct drain *d, struct mempipe_side_regtable *t);
+
 /* ---- drain_files.c ---- */
 
 /* An event of a thread, after its side record was kept: makes a job of a file that was
  * mapped. */
 int drain_look_for_file(struct drain *d, const struct slot *s, const uint8_t *record,
                         uint32_t bytes);
-
-/* Forgets the side records of buffers that have not arrived. */
-void drain_drop_side(struct drain *d, struct slot *s);
-
-/* The register table, once: the copy, followed by the table, becomes the drain's. */
-void drain_set_regs(struct drain *d, struct mempipe_side_regtable *t);
 
 /* ---- drain_epoch.c ---- */
 

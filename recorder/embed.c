@@ -3,10 +3,7 @@
 #include "embed_priv.h"
 
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-
-#include "cannoli/events.h"
 
 static size_t piece_bytes(uint64_t size, uint64_t off)
 {
@@ -79,8 +76,9 @@ static int write_whole(struct embed *e, struct ctr_writer *w, int fd, struct emb
     return err;
 }
 
-int embed_write(struct embed *e, struct ctr_writer *w, const struct embed_file *file,
-                struct ctr_diag *diag)
+/* All bytes of a file, unless they are there already. */
+static int write_file(struct embed *e, struct ctr_writer *w,
+                      const struct embed_file *file, struct ctr_diag *diag)
 {
     struct embedded *f;
     struct stat now;
@@ -103,6 +101,17 @@ int embed_write(struct embed *e, struct ctr_writer *w, const struct embed_file *
         embed_keep(e, f, fd);
     }
     return err;
+}
+
+int embed_mapped(struct embed *e, struct ctr_writer *w, struct embed_ranges *ranges,
+                 const struct embed_file *file, struct ctr_diag *diag)
+{
+    const int err = file->written ? embed_written(e, file) : 0;
+
+    if (err || !file->in_part) {
+        return err ? err : write_file(e, w, file, diag);
+    }
+    return ranges && !file->written ? embed_map(e, ranges, file) : 0;
 }
 
 int embed_finish(struct embed *e, struct ctr_writer *w, struct ctr_diag *diag)

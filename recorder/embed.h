@@ -47,13 +47,6 @@ struct embed;
 struct embed *embed_new(const struct ctr_meta *meta, unsigned keep);
 void embed_free(struct embed *e);
 
-/* A mapping writes to the file, which no modification time shows: it counts as changed. */
-int embed_written(struct embed *e, const struct embed_file *file);
-
-/* Writes all bytes of a file, unless they are there already. */
-int embed_write(struct embed *e, struct ctr_writer *w, const struct embed_file *file,
-                struct ctr_diag *diag);
-
 /* Where a process has mapped files that are wanted in part.  Zeroed: none. */
 struct embed_ranges {
     struct embed_range *v;
@@ -61,9 +54,10 @@ struct embed_ranges {
 };
 void embed_ranges_fini(struct embed_ranges *ranges);
 
-/* A process has mapped such a file. */
-int embed_map(struct embed *e, struct embed_ranges *ranges,
-              const struct embed_file *file);
+/* A file was mapped: writes its bytes, unless they are there already; of one that is wanted in
+ * part, adds the mapping to those of its process (NULL: these are not followed). */
+int embed_mapped(struct embed *e, struct ctr_writer *w, struct embed_ranges *ranges,
+                 const struct embed_file *file, struct ctr_diag *diag);
 /* Writes what a chunk of the process accessed of such files, in pieces of 64 KiB.  What it has
  * unmapped again may count, too. */
 int embed_accessed(struct embed *e, struct ctr_writer *w, struct embed_ranges *ranges,

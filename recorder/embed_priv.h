@@ -62,7 +62,13 @@ int embed_contents(struct embed *e, const struct contents *c, uint32_t *number);
 int embed_section(struct embed *e, struct ctr_writer *w, struct embedded *f, uint64_t off,
                   size_t n, struct ctr_diag *diag);
 
-/* embed_parts.c: all that is not there yet of a file in part, which is whole then. */
+/* A mapping writes to the file, which no modification time shows: it counts as changed. */
+int embed_written(struct embed *e, const struct embed_file *file);
+
+/* embed_parts.c: a process has mapped a file in part */
+int embed_map(struct embed *e, struct embed_ranges *ranges,
+              const struct embed_file *file);
+/* ... and all that is not there yet of a file in part, which is whole then. */
 int embed_rest(struct embed *e, struct ctr_writer *w, struct embedded *f,
                struct ctr_diag *diag);
 

@@ -98,8 +98,9 @@ static const struct tool_option table[] = {
      "what memory held is found more slowly"},
     {OPT_EMBED, "embed", "WHICH",
      "put the files that the program maps into the trace:\n"
-     "none, touched (those whose code can run), all (default:\n"
-     "touched with val or reg, else none)",
+     "none, touched (those with code, and what it accesses\n"
+     "of others), all (default: touched with val or reg, else\n"
+     "none)",
      &embed_words},
     {OPT_LEVEL, "level", "N", "compression, 1 (default) to 19"},
     {'j', "jobs", "N", "compress with N threads (default: one per processor)"},

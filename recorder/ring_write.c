@@ -336,14 +336,9 @@ static int write_files(struct writing *x)
 
     for (const struct ring_item *i = NULL;
          !err && (i = ring_item_next(x->r, i)) != NULL;) {
-        const struct embed_file *file = (const struct embed_file *)(i + 1);
-
-        if (i->kind != RING_FILE) {
-            continue;
-        }
-        err = file->written ? embed_written(e, file) : 0;
-        if (!err && !file->in_part) {
-            err = embed_write(e, x->w, file, x->diag);
+        if (i->kind == RING_FILE) {
+            err =
+                embed_mapped(e, x->w, NULL, (const struct embed_file *)(i + 1), x->diag);
         }
     }
     embed_free(e);

@@ -13,18 +13,6 @@ struct sink_file {
     struct embed *embed;
 };
 
-static int file_mapped(struct sink_file *f, struct guest_process *p,
-                       const struct embed_file *file, struct ctr_diag *diag)
-{
-    const int err = file->written ? embed_written(f->embed, file) : 0;
-
-    if (err || (file->in_part && file->written)) {
-        return err;
-    }
-    return file->in_part ? embed_map(f->embed, &p->files, file)
-                         : embed_write(f->embed, f->writer, file, diag);
-}
-
 static int file_write(struct sink *s, struct job *job, struct ctr_diag *diag)
 {
     struct sink_file *f = (struct sink_file *)s;
@@ -44,7 +32,7 @@ static int file_write(struct sink *s, struct job *job, struct ctr_diag *diag)
         return ctr_writer_thread(f->writer, p->index, t->tid, t->ptid, t->start_ns,
                                  &t->index, diag);
     case JOB_FILE:
-        return file_mapped(f, p, job->file, diag);
+        return embed_mapped(f->embed, f->writer, &p->files, job->file, diag);
     case JOB_CHUNK:
         err = ctr_writer_chunk(f->writer, t->index, job->packed, diag);
         return err ? err

@@ -109,6 +109,10 @@ struct payload {
 };
 void add(struct payload *o, uint64_t v, unsigned bytes);
 void add_string(struct payload *o, const char *s);
+/* RAM of a machine (events.h), with n bytes of contents. */
+void ram_event(struct maker *m, uint32_t op, uint32_t fill, uint64_t size, uint64_t addr,
+               uint64_t offset, uint64_t from, const char *block, const void *bytes,
+               uint32_t n);
 /* Advances time by a microsecond, as for each event. */
 uint64_t tick(struct maker *m);
 void thread_event(struct maker *m, unsigned op, int32_t pid, int32_t tid, int32_t ppid,

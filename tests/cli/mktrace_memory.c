@@ -16,8 +16,9 @@ static void add_bytes(struct payload *o, unsigned n)
     }
 }
 
-static void ram(struct maker *m, uint32_t op, uint32_t fill, uint64_t size, uint64_t addr,
-                uint64_t offset, uint64_t from, const char *block, unsigned n)
+void ram_event(struct maker *m, uint32_t op, uint32_t fill, uint64_t size, uint64_t addr,
+               uint64_t offset, uint64_t from, const char *block, const void *bytes,
+               uint32_t n)
 {
     struct payload o = {.n = 0};
 
@@ -28,8 +29,21 @@ static void ram(struct maker *m, uint32_t op, uint32_t fill, uint64_t size, uint
     add(&o, offset, 8);
     add(&o, from, 8);
     add_string(&o, block);
-    add_bytes(&o, n);
+    add(&o, n, 4);
+    memcpy(o.p + o.n, bytes, n);
+    o.n += n;
     put_event(m, CTR_EVENT_RAM, tick(m), o.p, o.n);
+}
+
+static void ram(struct maker *m, uint32_t op, uint32_t fill, uint64_t size, uint64_t addr,
+                uint64_t offset, uint64_t from, const char *block, unsigned n)
+{
+    uint8_t bytes[64];
+
+    for (unsigned i = 0; i < sizeof(bytes); i++) {
+        bytes[i] = (uint8_t)i;
+    }
+    ram_event(m, op, fill, size, addr, offset, from, block, bytes, n);
 }
 
 static void dma(struct maker *m, uint32_t source, uint64_t addr, const char *device,

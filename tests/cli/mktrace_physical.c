@@ -23,19 +23,8 @@ static void put_ram(struct maker *m, uint32_t op, uint32_t fill, uint64_t size,
                     uint64_t addr, uint64_t offset, uint64_t from, const char *block,
                     const char *bytes)
 {
-    struct payload o = {.n = 0};
-
-    add(&o, op, 4);
-    add(&o, fill, 4);
-    add(&o, size, 8);
-    add(&o, addr, 8);
-    add(&o, offset, 8);
-    add(&o, from, 8);
-    add_string(&o, block);
-    add(&o, strlen(bytes), 4);
-    memcpy(o.p + o.n, bytes, strlen(bytes));
-    o.n += strlen(bytes);
-    put_event(m, CTR_EVENT_RAM, tick(m), o.p, o.n);
+    ram_event(m, op, fill, size, addr, offset, from, block, bytes,
+              (uint32_t)strlen(bytes));
 }
 
 static void put_dma(struct maker *m, uint64_t time_ns, uint64_t addr, uint64_t value)

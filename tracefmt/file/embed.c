@@ -118,21 +118,31 @@ static int add_piece(struct ctr_files *files, const struct section *sec,
     return 0;
 }
 
+/* The header of a section of files at `at'. */
+static int read_head(struct source *src, uint64_t at, struct section *sec,
+                     struct ctr_diag *diag)
+{
+    const int err = section_read(src, at, sec, diag);
+    return err > 0 || (!err && sec->type != SECT_EMBED)
+               ? ctr_fail(diag, CTR_E_CORRUPT, at, "embed", "no file here")
+               : err;
+}
+
 /* One section; *at becomes the one before. */
 static int load_section(struct ctr_files *files, uint64_t *at, struct buf *payload,
                         struct buf *path, ZSTD_DCtx *dctx, struct ctr_diag *diag)
 {
     struct source *src = &files->tr->src;
     struct section sec;
-    int err = section_read(src, *at, &sec, diag);
-    if (err < 0) {
+    int err = read_head(src, *at, &sec, diag);
+    if (err) {
         return err;
     }
-    if (err > 0 || sec.type != SECT_EMBED || sec.frame[0].dsize == 0 ||
-        sec.frame[0].dsize >= EMBED_MAX_PATH || sec.frame[1].dsize > EMBED_MAX_BYTES) {
+    if (sec.frame[0].dsize == 0 || sec.frame[0].dsize >= EMBED_MAX_PATH ||
+        sec.frame[1].dsize > EMBED_MAX_BYTES) {
         return ctr_fail(diag, CTR_E_CORRUPT, *at, "embed", "no file here");
     }
-    err = err ? err : section_columns(src, &sec, 1, payload, diag);
+    err = section_columns(src, &sec, 1, payload, diag);
     err = err ? err : section_frame(&sec, payload, 0, dctx, path, "embed", diag);
     if (!err && memchr(path->p, 0, path->n)) {
         err = ctr_fail(diag, CTR_E_CORRUPT, *at, "embed", "bad path");
@@ -305,8 +315,8 @@ int ctr_files_read(const struct ctr_files *files, const struct ctr_file *file,
         return 0;
     }
     ZSTD_DCtx *dctx = ZSTD_createDCtx();
-    int err = dctx ? section_read(src, p->at, &sec, diag) : ctr_fail_nomem(diag);
-    if (err > 0 || (!err && (sec.type != SECT_EMBED || sec.frame[1].dsize != p->n))) {
+    int err = dctx ? read_head(src, p->at, &sec, diag) : ctr_fail_nomem(diag);
+    if (!err && sec.frame[1].dsize != p->n) {
         err = ctr_fail(diag, CTR_E_CORRUPT, p->at, "embed", "no file here");
     }
     err = err ? err : section_columns(src, &sec, 2, &payload, diag);
@@ -334,11 +344,7 @@ int trace_check_files(struct ctr_trace *tr, struct ctr_diag *diag)
     err = ctr_files_damage(files, diag);
     for (size_t i = 0; !err && i < files->n_pieces; i++) {
         struct section sec;
-        err = section_read(&tr->src, files->piece[i].at, &sec, diag);
-        if (err > 0) {
-            err = ctr_fail(diag, CTR_E_CORRUPT, files->piece[i].at, "embed",
-                           "no file here");
-        }
+        err = read_head(&tr->src, files->piece[i].at, &sec, diag);
         err = err ? err : section_columns(&tr->src, &sec, 2, &payload, diag);
         err = err ? err : section_check(&sec, &payload, 1, "embed", diag);
     }
