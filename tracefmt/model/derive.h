@@ -29,6 +29,12 @@ struct derive {
     const char *in[DERIVE_MAX_IN]; /* parts, all of which must exist */
 };
 
+/* derive_arm.c; parts as in the table. */
+struct regval arm_cpsr(const struct derive_args *a);
+struct regval arm_fpscr(const struct derive_args *a);
+struct regval a64_cpsr(const struct derive_args *a);
+struct regval a64_fpsr(const struct derive_args *a);
+
 /* derive_s390x.c; parts: psw_mask, cc_op, cc_src, cc_dst, cc_vr. */
 struct regval s390x_pswm(const struct derive_args *a);
 
