@@ -110,7 +110,7 @@ COMPUTED = {
     "aarch64-softmmu": {"none"},
     "riscv64-softmmu": RISCV_COMPUTED,
     "riscv32-softmmu": RISCV_COMPUTED,
-    "arm-softmmu": {"ttbr0_el1"},
+    "arm-softmmu": {"none"},
     "armv7m-softmmu": {"none"},
     "mips-softmmu": {"none"},
     "mipsel-softmmu": {"none"},
@@ -335,10 +335,24 @@ def registers_of(tools, target, computed, more=(), main=None):
     return done.stdout.strip()
 
 
+# Programs for machines with more registers, and what those are: a local APIC; all levels of privileges.
+# A register of both worlds has two names in the plugin's list, and one in the trace.
+WORLDS = ["-M", "virt,secure=on,virtualization=on,dtb-randomness=off", "-cpu", "max"]
+MORE_REGISTERS = {
+    "x86_64-softmmu": ("x86-priority", ["-cpu", "qemu64"], COMPUTED["x86_64-softmmu"]),
+    "aarch64-softmmu": ("aarch64-levels", WORLDS, {"none"}),
+    "arm-softmmu": ("arm-levels", WORLDS,
+                    {name + "_s" for name in (
+                        "cpacr cptr_el2 dbgdscrint disr_el1 esr_el2 hcr mdscr_el1 mvbar nsacr "
+                        "pmccfiltr pmevtyper1 scr vbar_el2 vdisr_el2").split()}),
+}
+
+
 def registers(tools, target):
     said = registers_of(tools, target, COMPUTED[target])
-    if target == "x86_64-softmmu":  # with a local APIC
-        said += "; " + registers_of(tools, target, COMPUTED[target], ["-cpu", "qemu64"], "x86-priority")
+    if target in MORE_REGISTERS:
+        main, more, computed = MORE_REGISTERS[target]
+        said += "; " + registers_of(tools, target, computed, more, main)
     return said
 
 

@@ -192,6 +192,14 @@ static struct regval ppc_xer(const struct derive_args *a)
 #define FPR(i) "fpr" #i "_lo", "fpr" #i "_hi"
 /* riscv: the interrupts that are pending; four areas of memory that are protected. */
 #define PENDING "mip_rest", "hgeip", "hstatus_rest", "vstime_irq"
+/* aarch64: TTBR1_EL2 is there if the processor has names for what EL1 has. */
+#define EL12(name, of)                                                                   \
+    {                                                                                    \
+        {EM_AARCH64}, 0, 8, CTR_REG_SPECIAL, name, a64_el12,                             \
+        {                                                                                \
+            "TTBR1_EL2", of                                                              \
+        }                                                                                \
+    }
 #define PMP(i, j, k, l) "pmp" #i "cfg", "pmp" #j "cfg", "pmp" #k "cfg", "pmp" #l "cfg"
 
 /* clang-format off */
@@ -212,6 +220,48 @@ const struct derive derive_all[] = {
     {{EM_AARCH64}, 0, 0, CTR_REG_SPECIAL, "PMOVSSET_EL0", as_it_is, {"PMOVSCLR_EL0"}},
     {{EM_ARM}, 0, 0, CTR_REG_SPECIAL, "PMCNTENSET", as_it_is, {"PMCNTENCLR"}},
     {{EM_ARM}, 0, 0, CTR_REG_SPECIAL, "PMOVSSET", as_it_is, {"PMOVSR"}},
+    {{EM_ARM}, 0, 4, CTR_REG_SPECIAL, "TTBR0_EL1", as_it_is, {"TTBR0"}},
+    {{EM_ARM}, 0, 4, CTR_REG_SPECIAL, "TTBR1_EL1", as_it_is, {"TTBR1"}},
+    {{EM_ARM}, 0, 4, CTR_REG_SPECIAL, "TTBR0_EL1_S", as_it_is, {"TTBR0_S"}},
+    {{EM_ARM}, 0, 4, CTR_REG_SPECIAL, "TTBR1_EL1_S", as_it_is, {"TTBR1_S"}},
+    {{EM_ARM}, 0, 4, CTR_REG_SPECIAL, "FAR_EL2", as_it_is, {"DFAR_S"}},
+    {{EM_ARM}, 0, 4, CTR_REG_SPECIAL, "IFAR_S", as_it_is, {"HIFAR"}},
+    {{EM_ARM}, 0, 4, CTR_REG_SPECIAL, "MDSCR_EL1", as_it_is, {"DBGDSCRint"}},
+    {{EM_ARM}, 0, 4, CTR_REG_SPECIAL, "DISR_EL1", arm_disr,
+     {"disr_rest", "VDISR_EL2", "HCR", "SCR", "uncached_cpsr"}},
+    {{EM_ARM}, 0, 4, CTR_REG_SPECIAL, "DISR_EL1", arm_disr_ns,
+     {"disr_rest_ns", "VDISR_EL2", "HCR", "SCR", "uncached_cpsr"}},
+    {{EM_AARCH64}, 0, 8, CTR_REG_SPECIAL, "DISR_EL1", a64_disr,
+     {"disr_rest", "VDISR_EL2", "HCR_EL2", "SCR_EL3", "aarch64", "uncached_cpsr",
+      "pstate"}},
+    {{EM_AARCH64}, 0, 8, CTR_REG_SPECIAL, "DISR_EL1", a64_disr_ns,
+     {"disr_rest_ns", "VDISR_EL2", "HCR_EL2", "SCR_EL3", "aarch64", "uncached_cpsr",
+      "pstate"}},
+    {{EM_ARM}, 0, 4, CTR_REG_SPECIAL, "CPACR", arm_cpacr,
+     {"CPACR_rest", "NSACR", "SCR", "uncached_cpsr"}},
+    {{EM_ARM}, 0, 4, CTR_REG_SPECIAL, "CPTR_EL2", arm_hcptr,
+     {"CPTR_EL2_rest", "NSACR", "SCR", "uncached_cpsr"}},
+    EL12("SCTLR_EL12", "SCTLR"),
+    EL12("CPACR_EL12", "CPACR"),
+    EL12("TTBR0_EL12", "TTBR0_EL1"),
+    EL12("TTBR1_EL12", "TTBR1_EL1"),
+    EL12("TCR_EL12", "TCR_EL1"),
+    EL12("SPSR_EL12", "SPSR_EL1"),
+    EL12("ELR_EL12", "ELR_EL1"),
+    EL12("ESR_EL12", "ESR_EL1"),
+    EL12("FAR_EL12", "FAR_EL1"),
+    EL12("MAIR_EL12", "MAIR_EL1"),
+    EL12("VBAR_EL12", "VBAR"),
+    EL12("CONTEXTIDR_EL12", "CONTEXTIDR_EL1"),
+    EL12("CNTKCTL_EL12", "CNTKCTL"),
+    EL12("ZCR_EL12", "ZCR_EL1"),
+    EL12("SMCR_EL12", "SMCR_EL1"),
+    EL12("TFSR_EL12", "TFSR_EL1"),
+    EL12("SCXTNUM_EL12", "SCXTNUM_EL1"),
+    EL12("CNTP_CTL_EL02", "CNTP_CTL_EL0"),
+    EL12("CNTP_CVAL_EL02", "CNTP_CVAL_EL0"),
+    EL12("CNTV_CTL_EL02", "CNTV_CTL_EL0"),
+    EL12("CNTV_CVAL_EL02", "CNTV_CVAL_EL0"),
     {{EM_X86_64, EM_386}, 0, 4, CTR_REG_SPECIAL, "eflags", x86_eflags,
      {"cc_op", "cc_dst", "cc_src", "cc_src2", "eflags_rest", "df"}},
     {{EM_X86_64, EM_386}, 8, 10, CTR_REG_VECTOR, "st%", x86_st,

@@ -34,6 +34,13 @@ struct regval arm_cpsr(const struct derive_args *a);
 struct regval arm_fpscr(const struct derive_args *a);
 struct regval a64_cpsr(const struct derive_args *a);
 struct regval a64_fpsr(const struct derive_args *a);
+struct regval arm_disr(const struct derive_args *a);
+struct regval arm_disr_ns(const struct derive_args *a);
+struct regval a64_disr(const struct derive_args *a);
+struct regval a64_disr_ns(const struct derive_args *a);
+struct regval arm_cpacr(const struct derive_args *a);
+struct regval arm_hcptr(const struct derive_args *a);
+struct regval a64_el12(const struct derive_args *a);
 
 /* derive_s390x.c; parts: psw_mask, cc_op, cc_src, cc_dst, cc_vr. */
 struct regval s390x_pswm(const struct derive_args *a);

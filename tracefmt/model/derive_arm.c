@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The registers of arm and aarch64 that QEMU keeps in parts. The formulas are those with which QEMU answers an instruction or gdb, see
+ * The registers of arm and aarch64 that QEMU keeps in parts, or of which others decide what
+ * is read. The formulas are those with which QEMU answers an instruction or gdb, see
  * FORMAT.md, section 4.8.
  */
 #include "model/derive_priv.h"
@@ -55,4 +56,102 @@ struct regval a64_fpsr(const struct derive_args *a)
         exc |= (f & F_IN_DENORMAL ? 0x80u : 0) | (f & F_OUT_FLUSHED ? 0x10u : 0);
     }
     return whole(IN(0) | exc | arm_qc(a->in[2]));
+}
+
+/* ------------------------------------------------------ the system's registers */
+
+#define MODE_USER 0x10u
+#define MODE_MONITOR 0x16u
+#define MODE_HYP 0x1au
+
+#define SCR_NS 1u
+#define SCR_EA 8u
+#define SCR_RW 0x400u
+#define SCR_EEL2 0x40000u
+
+#define HCR_AMO 0x20u
+#define HCR_TGE 0x8000000u
+#define HCR_E2H 0x400000000ull
+
+static unsigned level_of_mode(uint64_t cpsr)
+{
+    switch (cpsr & 0x1f) {
+    case MODE_USER:
+        return 0;
+    case MODE_HYP:
+        return 2;
+    case MODE_MONITOR:
+        return 3;
+    default:
+        return 1;
+    }
+}
+
+/* DISR_EL1 is VDISR_EL2 for a guest of EL2, and 0 where EL3 gets external aborts. */
+static uint64_t disr(const struct derive_args *a, unsigned level, int el3)
+{
+    const uint64_t scr = el3 ? IN(3) : SCR_NS | SCR_RW;
+    uint64_t hcr = scr & (SCR_NS | SCR_EEL2) ? IN(2) : 0;
+    if (!(scr & SCR_RW)) {
+        hcr &= ~HCR_E2H;
+    }
+    if (hcr & HCR_TGE) {
+        hcr = hcr & HCR_E2H ? 0 : HCR_AMO;
+    }
+    if (level < 2 && hcr & HCR_AMO) {
+        return IN(1);
+    }
+    return level < 3 && el3 && scr & SCR_EA ? 0 : IN(0);
+}
+
+/* disr_rest, VDISR_EL2, HCR, SCR, uncached_cpsr */
+struct regval arm_disr(const struct derive_args *a)
+{
+    const unsigned level = level_of_mode(IN(4));
+    /* All modes of the secure world but that of programs are EL3's. */
+    return whole(disr(a, level == 1 && !(IN(3) & SCR_NS) ? 3 : level, 1));
+}
+
+struct regval arm_disr_ns(const struct derive_args *a)
+{
+    return whole(disr(a, level_of_mode(IN(4)), 0));
+}
+
+/* disr_rest, VDISR_EL2, HCR_EL2, SCR_EL3, aarch64, uncached_cpsr, pstate */
+static unsigned a64_level(const struct derive_args *a)
+{
+    return IN(4) ? IN(6) >> 2 & 3 : level_of_mode(IN(5));
+}
+
+struct regval a64_disr(const struct derive_args *a)
+{
+    return whole(disr(a, a64_level(a), 1));
+}
+
+struct regval a64_disr_ns(const struct derive_args *a)
+{
+    return whole(disr(a, a64_level(a), 0));
+}
+
+/* Parts: the register, NSACR, SCR, uncached_cpsr. */
+static int nsacr_denies(const struct derive_args *a)
+{
+    const int secure = !(IN(2) & SCR_NS) || (IN(3) & 0x1f) == MODE_MONITOR;
+    return !secure && !(IN(1) & 0x400);
+}
+
+struct regval arm_cpacr(const struct derive_args *a)
+{
+    return whole(nsacr_denies(a) ? 0xff0fffffu : IN(0)); /* QEMU's, not the manual's */
+}
+
+struct regval arm_hcptr(const struct derive_args *a)
+{
+    return whole(nsacr_denies(a) ? IN(0) | 0xc00 : IN(0));
+}
+
+/* In place of registers of EL1: a part that only processors with the name have, and it. */
+struct regval a64_el12(const struct derive_args *a)
+{
+    return whole(IN(1));
 }

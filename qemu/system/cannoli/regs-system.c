@@ -6,7 +6,7 @@
  *
  * The registers that only code with privileges reaches, under the names that
  * they have in gdb's descriptions of the target, as far as they are fields of
- * env, or follow from some (tracefmt/model/derive_riscv.c): not counters, which
+ * env, or follow from some (tracefmt/model/derive*.c): not counters, which
  * QEMU computes when they are read.
  */
 #include "qemu/osdep.h"
@@ -39,28 +39,56 @@ static bool add(const char *name, intptr_t off, unsigned bytes)
 
 #if defined(TARGET_ARM)
 
-/* CPACR depends on NSACR only where EL3 has 32 bits. */
-static bool is_cpacr(ARMCPU *cpu, const ARMCPRegInfo *ri)
-{
-    return ri->fieldoffset == ENV(cp15.cpacr_el1) &&
-           (arm_feature(&cpu->env, ARM_FEATURE_AARCH64) ||
-            !arm_feature(&cpu->env, ARM_FEATURE_EL3));
-}
-
-/*
- * Where a register with a field has a raw_readfn, that reads the field: what
- * QEMU saves, and its gdbstub shows.  PMCCNTR's is no value of the register.
- */
-static bool is_field(ARMCPU *cpu, const ARMCPRegInfo *ri)
+/* Whether gdb's description has it, and its value can change. */
+static bool is_shown(ARMCPU *cpu, const ARMCPRegInfo *ri)
 {
     bool a64 = arm_feature(&cpu->env, ARM_FEATURE_AARCH64);
 
-    return ri->fieldoffset && ri->fieldoffset != ENV(cp15.c15_ccnt) &&
-           (!ri->readfn || ri->raw_readfn || is_cpacr(cpu, ri)) &&
-           !(ri->type & (ARM_CP_NO_RAW | ARM_CP_NO_GDB | ARM_CP_CONST)) &&
+    return !(ri->type & (ARM_CP_NO_RAW | ARM_CP_NO_GDB | ARM_CP_CONST)) &&
            (a64 ? ri->state == ARM_CP_STATE_AA64
                 : ri->state == ARM_CP_STATE_AA32 &&
-                      !(ri->secure & ARM_CP_SECSTATE_S));
+                      (arm_feature(&cpu->env, ARM_FEATURE_EL3) ||
+                       !(ri->secure & ARM_CP_SECSTATE_S)));
+}
+
+/* Where EL3 has 32 bits, NSACR decides on bits of these. */
+static bool is_by_nsacr(ARMCPU *cpu, const ARMCPRegInfo *ri)
+{
+    return (ri->fieldoffset == ENV(cp15.cpacr_el1) ||
+            ri->fieldoffset == ENV(cp15.cptr_el[2])) &&
+           arm_feature(&cpu->env, ARM_FEATURE_EL3) &&
+           !arm_feature(&cpu->env, ARM_FEATURE_AARCH64);
+}
+
+static bool is_disr(const ARMCPRegInfo *ri)
+{
+    return ri->fieldoffset - ENV(cp15.disr_el1) < sizeof(uint64_t);
+}
+
+/*
+ * The field that has the register's value, or of which a reader computes it,
+ * or 0.  Where a register with a field has a raw_readfn, that reads the field:
+ * what QEMU saves, and its gdbstub shows.  PMCCNTR's is no value of it.
+ */
+static size_t field_of(ARMCPU *cpu, const ARMCPRegInfo *ri)
+{
+    size_t low = cpreg_field_is_64bit(ri) ? 0 : 4 * HOST_BIG_ENDIAN;
+
+    if (g_str_has_prefix(ri->name, "PMEVTYPER")) {
+        return ENV(cp15.c14_pmevtyper) + low +
+               8 * ((ri->crm & 3) << 3 | (ri->opc2 & 7));
+    }
+    if (g_str_equal(ri->name, "PMCCFILTR")) { /* nothing else can set bits */
+        return ENV(cp15.pmccfiltr_el0) + low;
+    }
+    if (ri->fieldoffset == ENV(cp15.c15_ccnt)) {
+        return 0;
+    }
+    return !ri->readfn || ri->raw_readfn || is_disr(ri) ||
+                   ri->fieldoffset == ENV(cp15.cpacr_el1) ||
+                   ri->fieldoffset == ENV(cp15.cptr_el[2])
+               ? ri->fieldoffset
+               : 0;
 }
 
 static bool is_timer_control(const ARMCPRegInfo *ri)
@@ -73,21 +101,72 @@ static bool is_timer_control(const ARMCPRegInfo *ri)
     return false;
 }
 
-static int by_name(gconstpointer a, gconstpointer b)
+/* What is a part of another register comes after it, and is not added. */
+static int by_size_and_name(gconstpointer a, gconstpointer b)
 {
     const ARMCPRegInfo *x = *(const ARMCPRegInfo *const *)a;
     const ARMCPRegInfo *y = *(const ARMCPRegInfo *const *)b;
-    int order = strcmp(x->name, y->name);
+    int order = cpreg_field_is_64bit(y) - cpreg_field_is_64bit(x);
 
+    order = order ? order : strcmp(x->name, y->name);
     return order ? order
                  : (x->fieldoffset > y->fieldoffset) -
                        (x->fieldoffset < y->fieldoffset);
+}
+
+/* Of a register that depends on others: tracefmt/model/derive_arm.c */
+static void add_part(const char *name, intptr_t off, unsigned bytes)
+{
+    if (add(name, off, bytes)) {
+        cannoli_regs[cannoli_nr_regs - 1].flags = CTR_REG_RAW;
+    }
+}
+
+#define ADD_PART(name, field) \
+    add_part(name, ENV(field), sizeof(((CPUArchState *)0)->field))
+
+/* DISR_EL1 is another register while HCR and SCR say so. */
+static void add_disr(ARMCPU *cpu)
+{
+    bool el3 = arm_feature(&cpu->env, ARM_FEATURE_EL3);
+
+    if (arm_feature(&cpu->env, ARM_FEATURE_AARCH64)) {
+        ADD_PART(el3 ? "disr_rest" : "disr_rest_ns", cp15.disr_el1);
+        ADD_PART("VDISR_EL2", cp15.vdisr_el2);
+        ADD_PART("HCR_EL2", cp15.hcr_el2);
+        ADD_PART("SCR_EL3", cp15.scr_el3);
+        ADD_PART("aarch64", aarch64);
+        ADD_PART("uncached_cpsr", uncached_cpsr);
+    } else {
+        intptr_t low = 4 * HOST_BIG_ENDIAN;
+
+        add_part(el3 ? "disr_rest" : "disr_rest_ns", ENV(cp15.disr_el1) + low,
+                 4);
+        add_part("VDISR_EL2", ENV(cp15.vdisr_el2) + low, 4);
+        add_part("HCR", ENV(cp15.hcr_el2) + low, 4);
+        add_part("SCR", ENV(cp15.scr_el3) + low, 4);
+    }
+}
+
+static void add_field(ARMCPU *cpu, const ARMCPRegInfo *ri)
+{
+    unsigned bytes = cpreg_field_is_64bit(ri) ? 8 : 4;
+    size_t off = field_of(cpu, ri);
+
+    if (is_by_nsacr(cpu, ri)) {
+        g_autofree char *name = g_strdup_printf("%s_rest", ri->name);
+
+        add_part(name, off, bytes);
+    } else if (add(ri->name, off, bytes) && is_timer_control(ri)) {
+        cannoli_regs_by_devices(); /* the timer sets ISTATUS */
+    }
 }
 
 void cannoli_regs_system(CPUState *cs)
 {
     ARMCPU *cpu = ARM_CPU(cs);
     g_autoptr(GPtrArray) fields = g_ptr_array_new();
+    bool disr = false;
     GHashTableIter iter;
     gpointer ri;
 
@@ -99,18 +178,21 @@ void cannoli_regs_system(CPUState *cs)
     }
     g_hash_table_iter_init(&iter, cpu->cp_regs);
     while (g_hash_table_iter_next(&iter, NULL, &ri)) {
-        if (is_field(cpu, ri)) {
+        if (!is_shown(cpu, ri) || !field_of(cpu, ri)) {
+            continue;
+        }
+        if (is_disr(ri)) {
+            disr = true;
+        } else {
             g_ptr_array_add(fields, ri);
         }
     }
-    g_ptr_array_sort(fields, by_name);
+    g_ptr_array_sort(fields, by_size_and_name);
     for (guint i = 0; i < fields->len; i++) {
-        const ARMCPRegInfo *r = g_ptr_array_index(fields, i);
-
-        if (add(r->name, r->fieldoffset, cpreg_field_is_64bit(r) ? 8 : 4) &&
-            is_timer_control(r)) {
-            cannoli_regs_by_devices(); /* the timer sets ISTATUS */
-        }
+        add_field(cpu, g_ptr_array_index(fields, i));
+    }
+    if (disr) {
+        add_disr(cpu);
     }
 }
 

@@ -12,7 +12,7 @@ _start:
     .global machine_off
 machine_off:                        /* PSCI SYSTEM_OFF */
     ldr x0, =0x84000008
-    .global machine_ends
+    .weak machine_ends              /* a program may end elsewhere */
 machine_ends:
     hvc #0
 1:  wfi
