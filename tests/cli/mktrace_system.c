@@ -300,6 +300,7 @@ static void embed(struct maker *m, const char *elf)
     if (ctr_writer_embed(m->writer, &to, NULL)) {
         exit(1);
     }
+    ctr_writer_embeds_checked(m->writer);
 }
 
 void make_system(const char *path, const char *elf)

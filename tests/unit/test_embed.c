@@ -38,7 +38,7 @@ static void chunk(struct out *o)
 }
 
 /* A trace of four files, in memory. */
-static uint8_t *make(size_t *n)
+static uint8_t *make(size_t *n, int checked)
 {
     const struct ctr_meta meta = {.target = "x", .addr_bits = 32};
     struct out o;
@@ -63,6 +63,9 @@ static uint8_t *make(size_t *n)
     embed(&o, 2, "/changed", 4, 3, 0, "abc", 3, 0);
     embed(&o, 2, "/changed", 4, 3, 0, NULL, 0, 1);
     chunk(&o);
+    if (checked) {
+        ctr_writer_embeds_checked(o.w);
+    }
     const int fd = out_finish(&o);
     assert_int_equal(fstat(fd, &st), 0);
     *n = (size_t)st.st_size;
@@ -89,7 +92,7 @@ static void check_bytes(const struct ctr_files *files, const struct ctr_file *f,
     }
 }
 
-static void check_all(const struct ctr_files *files)
+static void check_all(const struct ctr_files *files, uint32_t checked)
 {
     static const struct {
         const char *path;
@@ -114,6 +117,7 @@ static void check_all(const struct ctr_files *files)
         assert_int_equal(f->bytes, want[i].bytes);
         assert_int_equal(f->number, want[i].number);
         assert_int_equal(f->changed, want[i].changed);
+        assert_int_equal(f->checked, checked);
         assert_ptr_equal(ctr_files_find(files, f->path, 7, f->inode), f);
     }
     assert_null(ctr_files_get(files, 4));
@@ -133,18 +137,49 @@ static void test_read(void **state)
 {
     static const unsigned ways[] = {0, CTR_OPEN_NO_INDEX};
     size_t n;
-    uint8_t *file = make(&n);
     (void)state;
-    for (unsigned i = 0; i < 2; i++) {
-        struct ctr_trace *tr = open_bytes(file, n, ways[i]);
+    for (unsigned i = 0; i < 4; i++) {
+        uint8_t *file = make(&n, i < 2);
+        struct ctr_trace *tr = open_bytes(file, n, ways[i % 2]);
         struct ctr_files *files;
         struct ctr_info info;
         assert_non_null(tr);
         ctr_trace_info(tr, &info);
         assert_int_equal(info.chunks, 3);
         assert_int_equal(ctr_files_load(&files, tr, NULL), 0);
-        check_all(files);
+        check_all(files, i < 2);
         ctr_files_free(files);
+        ctr_close(tr);
+        free(file);
+    }
+}
+
+/* Without its end a trace does not say that no file was changed. */
+static void test_cut(void **state)
+{
+    size_t n;
+    uint8_t *file = make(&n, 1);
+    struct ctr_trace *tr = open_bytes(file, n - 100, 0);
+    struct ctr_files *files;
+    struct ctr_info info;
+    (void)state;
+    assert_non_null(tr);
+    ctr_trace_info(tr, &info);
+    assert_int_not_equal(info.state, CTR_COMPLETE);
+    assert_int_equal(ctr_files_load(&files, tr, NULL), 0);
+    check_all(files, 1); /* ROOT is there, and was written after all of them */
+    ctr_files_free(files);
+    ctr_close(tr);
+    for (size_t cut = n - 100; cut > n / 2; cut -= cut / 50) {
+        tr = NULL;
+        if (ctr_open_fd(&tr, file_of(file, cut), 0, NULL) == 0) {
+            ctr_trace_info(tr, &info);
+            assert_int_equal(ctr_files_load(&files, tr, NULL), 0);
+            for (uint32_t i = 0; cut + 1000 < n && ctr_files_get(files, i); i++) {
+                assert_int_equal(ctr_files_get(files, i)->checked, 0);
+            }
+            ctr_files_free(files);
+        }
         ctr_close(tr);
     }
     free(file);
@@ -154,7 +189,7 @@ static void test_read(void **state)
 static void test_stream(void **state)
 {
     size_t n;
-    uint8_t *file = make(&n);
+    uint8_t *file = make(&n, 1);
     struct ctr_trace *tr = open_bytes(file, n, CTR_OPEN_STREAM);
     const struct ctr_replay_opts opts = {0};
     struct events got = {0};
@@ -173,7 +208,7 @@ static void test_stream(void **state)
 static void test_damage(void **state)
 {
     size_t n;
-    uint8_t *file = make(&n);
+    uint8_t *file = make(&n, 1);
     unsigned short_lists = 0, bad_bytes = 0;
     (void)state;
     for (size_t at = 40; at < n; at += at < 1500 || n - at < 3000 ? 37 : 9973) {
@@ -230,9 +265,8 @@ static void test_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_read),
-        cmocka_unit_test(test_stream),
-        cmocka_unit_test(test_damage),
+        cmocka_unit_test(test_read),    cmocka_unit_test(test_cut),
+        cmocka_unit_test(test_stream),  cmocka_unit_test(test_damage),
         cmocka_unit_test(test_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

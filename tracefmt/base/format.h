@@ -268,7 +268,9 @@ enum {
 #define ROOT_RAW 64u      /* u64 bytes of all columns decompressed */
 #define ROOT_BODY 72u
 #define ROOT_EMBED 72u /* u64 offset of the last EMBED; only if there is one */
-#define ROOT_EMBED_BODY 80u
+#define ROOT_EMBED_FLAGS 80u
+#define ROOT_EMBED_CHECKED 0x1u /* u64: what is not marked was not changed */
+#define ROOT_EMBED_BODY 88u
 #define RPART_OFF 0u          /* u64 offset of the PART */
 #define RPART_FIRST 8u        /* u64 number of its first chunk */
 #define RPART_CHUNKS 16u      /* u32 */

@@ -92,6 +92,7 @@ static int add_file(struct ctr_files *files, const uint8_t *body, const struct b
         .size = le64(body + EMBED_SIZE),
         .number = number,
         .changed = le32(body + EMBED_FLAGS) & EMBED_F_CHANGED,
+        .checked = (uint32_t)files->tr->embeds_checked,
     };
     *slot = (uint32_t)files->n_files;
     return 0;

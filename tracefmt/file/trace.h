@@ -52,6 +52,7 @@ struct ctr_trace {
     uint64_t regs_off; /* its place according to ROOT, or 0 */
 
     uint64_t embed_off; /* of the last EMBED, 0: there is none; files only */
+    int embeds_checked; /* files without a mark were not changed */
 
     /* Tables; callbacks use them while the replay adds to them. */
     struct idtab procs;

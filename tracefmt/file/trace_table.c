@@ -239,6 +239,8 @@ int trace_set_root(struct ctr_trace *tr, const struct section *sec, int all,
     uint64_t nthreads = le32(sec->body + ROOT_THREADS);
     const uint8_t *p = tr->raw.p;
     tr->has_root = 1;
+    tr->embeds_checked = sec->body_bytes >= ROOT_EMBED_BODY &&
+                         le64(sec->body + ROOT_EMBED_FLAGS) & ROOT_EMBED_CHECKED;
     if (all) {
         for (uint64_t i = 0; i < nparts; i++, p += ROOT_PART_ROW) {
             err = chunktab_add_part(tr->chunks, p, diag);
@@ -248,7 +250,7 @@ int trace_set_root(struct ctr_trace *tr, const struct section *sec, int all,
         }
         tr->regs_off = le64(sec->body + ROOT_REGS);
         tr->embed_off =
-            sec->body_bytes >= ROOT_EMBED_BODY ? le64(sec->body + ROOT_EMBED) : 0;
+            sec->body_bytes >= ROOT_EMBED + 8 ? le64(sec->body + ROOT_EMBED) : 0;
         for (uint64_t i = 0; i < ndicts; i++, p += ROOT_DICT_ROW) {
             err = blocktab_add_row(tr->blocks, le64(p), le32(p + 8), le32(p + 12), diag);
             if (err) {

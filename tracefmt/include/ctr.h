@@ -827,6 +827,10 @@ struct ctr_file {
     uint32_t number;  /* of its contents */
     uint32_t changed; /* 1: it was changed while the program ran, after it was read or
                          before; what it held when it was mapped is not known */
+    uint32_t
+        checked; /* 1: the recorder looked at the end whether it was changed; 0: it was
+                         killed before, or could not write what it found, and a file that
+                         is not marked may have been changed, too */
 };
 struct ctr_files;
 /*

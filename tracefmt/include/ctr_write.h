@@ -347,6 +347,9 @@ struct ctr_embed {
 };
 int ctr_writer_embed(struct ctr_writer *w, const struct ctr_embed *file,
                      struct ctr_diag *diag);
+/* Before ctr_writer_finish, which writes it: the trace says of each file that was changed that
+ * it was.  Without this call readers take none as unchanged. */
+void ctr_writer_embeds_checked(struct ctr_writer *w);
 
 /* Bytes written so far, and totals of the chunks written. */
 struct ctr_writer_stats {

@@ -90,7 +90,7 @@ static void reset_tables(struct ctr_trace *tr)
     trace_free_regs(tr);
     chunktab_reset(tr->chunks);
     tr->nprocs = tr->nthreads = 0;
-    tr->has_root = 0;
+    tr->has_root = tr->embeds_checked = 0;
     blocktab_reset(tr->blocks);
     tr->nchunks = tr->embed_off = 0;
     tr->insns = tr->loads = tr->stores = tr->raw_bytes = 0;

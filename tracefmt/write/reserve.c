@@ -50,7 +50,7 @@ static uint64_t finish_bytes(const struct ctr_writer *w, uint64_t coming, unsign
     /* The current section, PART, ROOT and END, each with its header. */
     const uint64_t entries = (1 + frames) + (1 + 3) + (1 + 1) + 1;
 
-    return section_bound(PART_BODY, 3, part) + section_bound(ROOT_BODY, 1, root) +
+    return section_bound(PART_BODY, 3, part) + section_bound(ROOT_EMBED_BODY, 1, root) +
            END_BYTES + FRAME_HEAD + w->seek.n + entries * SEEK_ENTRY + SEEK_FOOT;
 }
 

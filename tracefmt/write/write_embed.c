@@ -8,6 +8,11 @@
 _Static_assert(CTR_EMBED_BYTES == EMBED_MAX_BYTES && CTR_EMBED_PATH == EMBED_MAX_PATH,
                "limits of the format");
 
+void ctr_writer_embeds_checked(struct ctr_writer *w)
+{
+    w->embeds_checked = 1;
+}
+
 int ctr_writer_embed(struct ctr_writer *w, const struct ctr_embed *file,
                      struct ctr_diag *diag)
 {

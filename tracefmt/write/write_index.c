@@ -88,6 +88,7 @@ static int write_root(struct ctr_writer *w, struct ctr_diag *diag)
     put64(body + ROOT_REGS, w->regs_off);
     put64(body + ROOT_RAW, w->raw_bytes);
     put64(body + ROOT_EMBED, w->embed_off);
+    put64(body + ROOT_EMBED_FLAGS, w->embeds_checked ? ROOT_EMBED_CHECKED : 0);
     w->raw.n = 0;
     int bad = buf_append(&w->raw, w->parts.p, w->parts.n) ||
               buf_append(&w->raw, w->dicts.p, w->dicts.n);

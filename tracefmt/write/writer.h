@@ -78,6 +78,7 @@ struct ctr_writer {
     uint64_t regs_off;
     uint64_t embed_off; /* of the last EMBED, 0: there is none */
     uint32_t nembeds;   /* contents of files */
+    int embeds_checked; /* all that were changed are marked */
 
     /* the current part */
     struct buf rows;
