@@ -53,10 +53,9 @@ int drain_submit(struct drain *d, struct job *job)
     if (job->kind == JOB_THREAD_END) {
         free(job->thread);
     } else if (job->kind == JOB_PROCESS_END) {
-        free(job->process);
+        guest_process_free(job->process);
     }
-    free(job->regs);
-    free(job);
+    job_free(job);
     return 0;
 }
 

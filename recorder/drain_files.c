@@ -14,16 +14,54 @@ void drain_set_embed(struct drain *d, enum embed_mode mode)
     d->embed = mode;
 }
 
+/* Passes a file on, which it takes. */
+static int submit(struct drain *d, struct guest_process *process, struct embed_file *file)
+{
+    /* Of one that is whole, or written to, nothing more is needed; each mapping of another one
+     * counts. */
+    const bool once = !file->in_part || file->written;
+    const uint64_t key = map64_mix(embed_file_key(file), file->written);
+    struct job *job;
+    bool added;
+
+    if (map64_get(&d->files, key) ||
+        (once && (d->files.used < (file->written ? 2 * MAX_WHOLE : MAX_WHOLE)
+                      ? !map64_put(&d->files, key, 0, &added)
+                      : !file->written))) {
+        free(file);
+        return 0;
+    }
+    job = drain_job_new(JOB_FILE, process, NULL);
+    if (!job) {
+        free(file);
+        return -CTR_E_NOMEM;
+    }
+    job->file = file;
+    return drain_submit(d, job);
+}
+
+struct finding {
+    struct drain *d;
+    struct guest_process *process;
+};
+
+static int found(void *arg, struct embed_file *file)
+{
+    const struct finding *f = arg;
+
+    return submit(f->d, f->process, file);
+}
+
 int drain_look_for_file(struct drain *d, const struct slot *s, const uint8_t *record,
                         uint32_t bytes)
 {
+    struct guest_process *p = s->thread ? s->thread->process : NULL;
+    struct finding f = {d, p};
     struct mempipe_side_event e;
     struct embed_file *file;
-    struct job *job;
-    uint64_t key;
-    bool added, once;
+    int err;
 
-    if (d->embed == EMBED_NONE || !s->thread || bytes < sizeof(e)) {
+    if (d->embed == EMBED_NONE || !p || bytes < sizeof(e)) {
         return 0;
     }
     memcpy(&e, record, sizeof(e));
@@ -31,26 +69,9 @@ int drain_look_for_file(struct drain *d, const struct slot *s, const uint8_t *re
         e.p.n > bytes - sizeof(e)) {
         return 0;
     }
-    file = embed_of_event(record + sizeof(e), e.p.n, e.time_ns,
-                          s->thread->process->host_pid, d->embed);
-    if (!file) {
-        return 0;
-    }
-    /* Of one that is whole, or written to, nothing more is needed; each mapping of another one
-     * counts. */
-    once = !file->in_part || file->written;
-    key = map64_mix(embed_file_key(file), file->written);
-    if (map64_get(&d->files, key) ||
-        (once && (d->files.used >= (file->written ? 2 * MAX_WHOLE : MAX_WHOLE) ||
-                  !map64_put(&d->files, key, 0, &added)))) {
-        free(file);
-        return 0;
-    }
-    job = drain_job_new(JOB_FILE, s->thread->process, NULL);
-    if (!job) {
-        free(file);
-        return -CTR_E_NOMEM;
-    }
-    job->file = file;
-    return drain_submit(d, job);
+    record += sizeof(e);
+    err = embed_shared_event(&p->shared, record, e.p.n, e.time_ns, p->host_pid, d->embed,
+                             found, &f);
+    file = err ? NULL : embed_of_event(record, e.p.n, e.time_ns, p->host_pid, d->embed);
+    return file ? submit(d, p, file) : err;
 }

@@ -106,7 +106,7 @@ static int write_file(struct embed *e, struct ctr_writer *w,
 int embed_mapped(struct embed *e, struct ctr_writer *w, struct embed_ranges *ranges,
                  const struct embed_file *file, struct ctr_diag *diag)
 {
-    const int err = file->written ? embed_written(e, file) : 0;
+    const int err = file->written ? embed_written(e, w, file, diag) : 0;
 
     if (err || !file->in_part) {
         return err ? err : write_file(e, w, file, diag);
@@ -135,6 +135,9 @@ int embed_finish(struct embed *e, struct ctr_writer *w, struct ctr_diag *diag)
         if (f->changed) {
             err = embed_section(e, w, f, 0, 0, diag);
         }
+    }
+    if (!err && !e->unsure) {
+        ctr_writer_embeds_checked(w);
     }
     return err;
 }

@@ -63,7 +63,7 @@ int embed_mapped(struct embed *e, struct ctr_writer *w, struct embed_ranges *ran
 int embed_accessed(struct embed *e, struct ctr_writer *w, struct embed_ranges *ranges,
                    const struct ctr_packed *chunk, struct ctr_diag *diag);
 
-/* At the end: notes which of them have been changed since. */
+/* At the end: notes which of them have been changed since, and that this is known of all. */
 int embed_finish(struct embed *e, struct ctr_writer *w, struct ctr_diag *diag);
 
 #endif

@@ -141,18 +141,45 @@ static bool is_later(const struct embed *e, const struct embed_file *file,
     return ns_of(st->st_mtim) + e->tick_ns > mapped + (uint64_t)e->real_ns;
 }
 
-int embed_written(struct embed *e, const struct embed_file *file)
+/* One file can have two names (links), and two devices: overlayfs shows another one in
+ * /proc/PID/maps, where the mappings of a forked process are from.  Either shows that it is
+ * the same. */
+static uint64_t key_of_device(const struct embed_file *file)
 {
-    const uint64_t key = embed_file_key(file);
-    const uint32_t *number = map64_get(&e->seen, key);
-    bool added;
+    return map64_mix(map64_mix(1, file->dev), file->inode);
+}
 
-    if (number && *number) {
-        e->files[*number - 1].changed = true;
+static uint64_t key_of_path(const struct embed_file *file)
+{
+    return map64_mix(XXH3_64bits(file->path, file->bytes), file->inode);
+}
+
+static bool is_written(const struct embed *e, const struct embed_file *file)
+{
+    return e->unsure || map64_get(&e->written, key_of_device(file)) ||
+           map64_get(&e->written, key_of_path(file));
+}
+
+int embed_written(struct embed *e, struct ctr_writer *w, const struct embed_file *file,
+                  struct ctr_diag *diag)
+{
+    bool new_device = false, new_path = false;
+    int err = 0;
+
+    if (e->written.used >= MAX_SEEN ||
+        !map64_put(&e->written, key_of_device(file), 0, &new_device) ||
+        !map64_put(&e->written, key_of_path(file), 0, &new_path)) {
+        e->unsure = true;
     }
-    return e->written.used >= MAX_SEEN || map64_put(&e->written, key, 0, &added)
-               ? 0
-               : -CTR_E_NOMEM;
+    for (size_t i = 0; (new_device || new_path || e->unsure) && i < e->n_files; i++) {
+        struct embedded *f = &e->files[i];
+
+        f->changed |= is_written(e, f->file);
+        if (!err && f->changed && f->there && !f->said) {
+            err = embed_section(e, w, f, 0, 0, diag);
+        }
+    }
+    return err;
 }
 
 int embed_entry(struct embed *e, const struct embed_file *file, struct embedded **out,
@@ -189,7 +216,7 @@ int embed_entry(struct embed *e, const struct embed_file *file, struct embedded 
         return -CTR_E_NOMEM;
     }
     memcpy(f.file, file, embed_file_bytes(file));
-    f.changed = is_later(e, file, &f.st) || map64_get(&e->written, key);
+    f.changed = is_later(e, file, &f.st) || is_written(e, file);
     e->files[e->n_files] = f;
     *out = &e->files[e->n_files++];
     *number = (uint32_t)e->n_files;
@@ -233,7 +260,9 @@ int embed_section(struct embed *e, struct ctr_writer *w, struct embedded *f, uin
                                  .number = f->number,
                                  .changed = f->changed};
 
-    f->there = true;
-    f->said = f->changed;
-    return ctr_writer_embed(w, &to, diag);
+    const int err = ctr_writer_embed(w, &to, diag);
+
+    f->there |= !err;
+    f->said = !err && f->changed;
+    return err;
 }

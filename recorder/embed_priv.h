@@ -34,6 +34,7 @@ struct embed {
     unsigned keep;     /* so many more files may stay open */
     struct map64 seen; /* of each file: its number among `files' + 1, or 0: it has none */
     struct map64 written; /* files that mappings write to */
+    bool unsure;          /* some of these are not known */
     struct embedded *files;
     size_t n_files, cap_files;
     struct contents *contents;
@@ -62,8 +63,10 @@ int embed_contents(struct embed *e, const struct contents *c, uint32_t *number);
 int embed_section(struct embed *e, struct ctr_writer *w, struct embedded *f, uint64_t off,
                   size_t n, struct ctr_diag *diag);
 
-/* A mapping writes to the file, which no modification time shows: it counts as changed. */
-int embed_written(struct embed *e, const struct embed_file *file);
+/* A mapping writes to the file, which no modification time shows: it counts as changed, and the
+ * trace says so at once, as the recorder may be killed. */
+int embed_written(struct embed *e, struct ctr_writer *w, const struct embed_file *file,
+                  struct ctr_diag *diag);
 
 /* embed_parts.c: a process has mapped a file in part */
 int embed_map(struct embed *e, struct embed_ranges *ranges,

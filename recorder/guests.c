@@ -99,7 +99,7 @@ void guests_close(struct guests *g)
     while (g->processes) {
         struct guest_process *p = g->processes;
         guests_remove(g, p);
-        free(p);
+        guest_process_free(p);
     }
     lifeline_close(&g->lifeline);
 }

@@ -14,6 +14,14 @@ void job_free(struct job *job)
     free(job);
 }
 
+void guest_process_free(struct guest_process *p)
+{
+    map64_fini(&p->keyframes);
+    embed_ranges_fini(&p->files);
+    embed_shared_free(p->shared);
+    free(p);
+}
+
 uint64_t job_side_bytes(const struct job *job)
 {
     uint64_t n = 0;

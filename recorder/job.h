@@ -11,7 +11,7 @@
 
 #include "common/map64.h"
 #include "ctr_write.h"
-#include "embed.h"
+#include "embed_shared.h"
 #include "journal.h"
 #include "mempipe_host.h"
 #include "ring.h"
@@ -48,7 +48,8 @@ struct guest_process {
     uint64_t limbo_ns;      /* since when it is an unattached QEMU, 0: it is not */
     struct epoch *epoch;    /* the drain's: its newest, or NULL */
     struct map64 keyframes; /* pages, see keyframes.h: the writer's */
-    struct embed_ranges files; /* that it has mapped: the writer's */
+    struct embed_ranges files;   /* that it has mapped: the writer's */
+    struct embed_shared *shared; /* mappings of files: the drain's */
     uint32_t index;
     struct guest_process *next;
 };
@@ -116,6 +117,9 @@ struct job {
 
 /* Frees a job and what it points to, but not its thread or process. */
 void job_free(struct job *job);
+
+/* Frees a process and what is its own. */
+void guest_process_free(struct guest_process *p);
 
 /* Bytes of the records of its segments. */
 uint64_t job_side_bytes(const struct job *job);

@@ -68,13 +68,14 @@ static int do_job(struct pipeline *pl, struct job *job, struct ctr_diag *diag)
 
 /*
  * After a failure to write, chunks are dropped, and so are objects that the file does not
- * know; ends of those that it knows are still passed on, for the finish.
+ * know; ends of those that it knows are still passed on, for the finish, and that files were
+ * written to.
  */
 static bool writable_after_error(const struct job *job)
 {
     return (job->kind == JOB_THREAD_END && job->thread->index != UINT32_MAX) ||
            (job->kind == JOB_PROCESS_END && job->process->index != UINT32_MAX) ||
-           job->kind == JOB_DUMP;
+           (job->kind == JOB_FILE && job->file->written) || job->kind == JOB_DUMP;
 }
 
 void *pipeline_writer_main(void *arg)
@@ -128,9 +129,7 @@ void *pipeline_writer_main(void *arg)
             ctr_physmap_free(job->thread->physmap);
             free(job->thread);
         } else if (job->kind == JOB_PROCESS_END) {
-            map64_fini(&job->process->keyframes);
-            embed_ranges_fini(&job->process->files);
-            free(job->process);
+            guest_process_free(job->process);
         }
 
         pipeline_lock(pl, &pl->writer_stats);

@@ -299,6 +299,8 @@ void ring_file(struct ring *r, const void *file, size_t bytes)
     pthread_mutex_lock(&r->log_lock);
     if (!log_data_locked(r, RING_FILE, 0, file, bytes, NULL)) {
         r->needed += sizeof(struct ring_item) + ring_round(bytes);
+    } else {
+        r->image->files_missing = 1;
     }
     pthread_mutex_unlock(&r->log_lock);
 }

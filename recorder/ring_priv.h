@@ -51,7 +51,8 @@ struct ring_image {
     uint32_t now; /* the valid one of the states */
     uint32_t area;
     uint32_t nproc, nthread;
-    uint32_t log, zero;
+    uint32_t log;
+    uint32_t files_missing; /* 1: the log had no room for one (ring_file) */
     uint64_t log_used[2];
     uint64_t area_used[2];
     uint32_t output;    /* enum ring_output */

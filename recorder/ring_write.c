@@ -341,6 +341,10 @@ static int write_files(struct writing *x)
                 embed_mapped(e, x->w, NULL, (const struct embed_file *)(i + 1), x->diag);
         }
     }
+    /* Of one that is missing it may not be known that it was written to. */
+    if (!err && !x->r->image->files_missing) {
+        err = embed_finish(e, x->w, x->diag);
+    }
     embed_free(e);
     return err;
 }
