@@ -3,12 +3,16 @@
 #include "input/embedded.h"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #define PIECE (4u << 20)
 #define GRANULE UINT64_C(65536) /* of what embedded_bytes reads */
+/* Of files that take so much memory in all no more are read: a few bytes of a trace can be
+ * many gigabytes of zeros. */
+#define MAX_BYTES (UINT64_C(2) << 30)
 
 /* Bytes of a file that were read. */
 struct image {
@@ -24,8 +28,9 @@ struct embedded {
     struct ctr_files *files; /* NULL: not read yet, or there are none */
     struct image *images;    /* by file */
     bool read;
-    int listed; /* why the list may not be whole, or 0 */
-    int error;  /* ... and a file was not found, or its bytes are damaged */
+    uint64_t used; /* bytes of memory, of MAX_BYTES */
+    int listed;    /* why the list may not be whole, or 0 */
+    int error;     /* ... and a file was not found, or its bytes are damaged */
     struct ctr_diag diag;
     /* The last file that a mapping was of, as all its mappings have one path. */
     const char *path;
@@ -110,6 +115,21 @@ int embedded_error(const struct embedded *e, struct ctr_diag *diag)
     return e->error;
 }
 
+/* Whether n more bytes may be taken. */
+static bool take(struct embedded *e, uint64_t n)
+{
+    if (n > MAX_BYTES - e->used) {
+        e->error = -CTR_E_LIMIT;
+        e->diag =
+            (struct ctr_diag){.code = CTR_E_LIMIT, .off = CTR_NO_OFF, .field = "embed"};
+        snprintf(e->diag.text, sizeof(e->diag.text),
+                 "not all are used, as together they are larger than 2 GiB");
+        return false;
+    }
+    e->used += n;
+    return true;
+}
+
 /* Reads n bytes at off; false: they are not all there. */
 static bool read_bytes(struct embedded *e, const struct ctr_file *file, uint64_t off,
                        uint8_t *out, size_t n)
@@ -168,6 +188,7 @@ int embedded_open(struct embedded *e, const struct ctr_file *file)
     bool ok = fd >= 0;
 
     pthread_mutex_lock(&e->lock);
+    ok = ok && take(e, file->size);
     for (uint64_t at = 0; ok && at < file->size;) {
         const size_t n = file->size - at < PIECE ? (size_t)(file->size - at) : PIECE;
 
@@ -236,7 +257,9 @@ static const uint8_t *bytes_at(struct embedded *e, const struct ctr_file *file,
 
     if (image && image->state[granule] == UNREAD) {
         image->state[granule] =
-            read_bytes(e, file, start, image->bytes + start, most) ? THERE : MISSING;
+            take(e, most) && read_bytes(e, file, start, image->bytes + start, most)
+                ? THERE
+                : MISSING;
     }
     *n = most - (size_t)(off - start);
     return image && image->state[granule] == THERE ? image->bytes + off : NULL;
@@ -252,7 +275,7 @@ const uint8_t *embedded_bytes(struct embedded *e, const struct ctr_mapping *m,
     *n = 0;
     pthread_mutex_lock(&e->lock);
     file = m->shared ? NULL : file_of(e, m);
-    if (file && !file->changed && off < file->size) {
+    if (file && !file->changed && file->checked && off < file->size) {
         bytes = bytes_at(e, file, off, n);
         *n = *n > m->end - addr ? (size_t)(m->end - addr) : *n;
     }
@@ -267,5 +290,5 @@ bool embedded_changed(struct embedded *e, const struct ctr_mapping *m)
     pthread_mutex_lock(&e->lock);
     file = file_of(e, m);
     pthread_mutex_unlock(&e->lock);
-    return file && file->changed;
+    return file && (file->changed || (!file->checked && !m->build_id_bytes));
 }

@@ -28,8 +28,12 @@ int embedded_open(struct embedded *e, const struct ctr_file *file);
  */
 const uint8_t *embedded_bytes(struct embedded *e, const struct ctr_mapping *m,
                               uint64_t addr, size_t *n);
-/* Whether the file of a mapping was changed, so that another copy of it does not show what
- * was mapped. */
+/*
+ * Whether the file of a mapping was changed, so that another copy of it does not show what was
+ * mapped.  Where the recorder could not look at the end (checked of struct ctr_file), only
+ * programs and libraries with a build id count as unchanged, which is what is assumed of them
+ * where they are not in the trace.
+ */
 bool embedded_changed(struct embedded *e, const struct ctr_mapping *m);
 
 /* Why a file that was looked for may have been missed, or its bytes: the trace is damaged; a

@@ -131,7 +131,7 @@ int places_status(const struct places *p);
  */
 const uint8_t *places_mapped_bytes(const struct places *p, const struct ctr_mapping *m,
                                    uint64_t addr, size_t *n);
-/* Whether the mapping's file was changed while it was mapped. */
+/* Whether the mapping's file was changed while it was mapped, or may have been (embedded.h). */
 bool places_is_changed(const struct places *p, const struct ctr_mapping *m);
 
 /* A pc in a module. */

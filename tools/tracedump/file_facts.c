@@ -30,7 +30,10 @@ bool file_facts_text(struct textbuf *b, const struct ctr_files *files)
             (f->bytes == f->size ? textbuf_printf(b, "  %" PRIu64 " bytes", f->size)
                                  : textbuf_printf(b, "  %" PRIu64 " of %" PRIu64 " bytes",
                                                   f->bytes, f->size)) &&
-            textbuf_printf(b, f->changed ? "  changed while it was mapped\n" : "\n");
+            textbuf_printf(b, "%s\n",
+                           f->changed    ? "  changed while it was mapped"
+                           : !f->checked ? "  may have been changed while it was mapped"
+                                         : "");
     }
     return ok;
 }
@@ -48,8 +51,9 @@ bool file_facts_json(struct textbuf *b, const struct ctr_files *files)
              textbuf_json_string(b, f->path, strlen(f->path)) &&
              textbuf_printf(b,
                             ",\"size\":%" PRIu64 ",\"bytes\":%" PRIu64
-                            ",\"contents\":%u,\"changed\":%s}",
-                            f->size, f->bytes, f->number, f->changed ? "true" : "false");
+                            ",\"contents\":%u,\"changed\":%s,\"checked\":%s}",
+                            f->size, f->bytes, f->number, f->changed ? "true" : "false",
+                            f->checked ? "true" : "false");
     }
     return ok && (!n || textbuf_printf(b, "]"));
 }
