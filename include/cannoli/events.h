@@ -322,7 +322,8 @@ enum ctr_event_type {
      * The first thread of a process begins with one CTR_MAP_INITIAL for each
      * range that is mapped.  CTR_MAP_DISCARD has only op, start, size: the mappings stay,
      * but private memory of them holds zeros again, or what its file has (madvise with
-     * MADV_DONTNEED).
+     * MADV_DONTNEED; after the initial mappings of a forked process: MADV_WIPEONFORK of a
+     * process before it).
      */
     CTR_EVENT_MAP = 6,
     /*

@@ -129,11 +129,20 @@ static void steps(int count, int depth);
 
 static void make_child(int depth)
 {
+    const unsigned wiped = below(UNITS);
+    pid_t child;
     int status;
-    const pid_t child = fork();
 
+    if (prot[wiped] & PROT_WRITE) {
+        memset(unit(wiped), (int)wiped + 1, UNIT);
+        madvise(unit(wiped), UNIT, below(4) ? MADV_WIPEONFORK : MADV_KEEPONFORK);
+    }
+    child = fork();
     if (child == 0) {
         seed += 77;
+        if (prot[wiped]) {
+            report(unit(wiped));
+        }
         steps(10, depth + 1);
         _exit(0);
     }

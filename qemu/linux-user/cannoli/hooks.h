@@ -169,7 +169,7 @@ void cannoli_brk(uint64_t heap, uint64_t old_end, uint64_t new_end);
 void cannoli_mmap(int64_t ret, uint64_t len, int prot, int flags, int fd,
                   uint64_t offset);
 void cannoli_munmap(uint64_t start, uint64_t len);
-void cannoli_discard(uint64_t start, uint64_t len);
+void cannoli_madvise(uint64_t start, uint64_t len, int advice, int ret);
 void cannoli_mprotect(uint64_t start, uint64_t len, int prot);
 void cannoli_mremap(uint64_t start, uint64_t len, uint64_t old_start,
                     uint64_t old_len, int flags, int prot);
@@ -224,7 +224,7 @@ void cannoli_elf_seen(const unsigned char *ident, unsigned machine,
 #define cannoli_brk(heap, old_end, new_end)
 #define cannoli_mmap(ret, len, prot, flags, fd, offset)
 #define cannoli_munmap(start, len)
-#define cannoli_discard(start, len)
+#define cannoli_madvise(start, len, advice, ret)
 #define cannoli_mprotect(start, len, prot)
 #define cannoli_mremap(start, len, old_start, old_len, flags, prot)
 #define cannoli_shmat(start, len, shmid, key, flags)

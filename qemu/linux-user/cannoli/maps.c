@@ -38,6 +38,9 @@ typedef struct Change {
     uint32_t build_id_len;
 } Change;
 
+/* The process, or one that it was forked from, has used MADV_WIPEONFORK. */
+static bool wipes_on_fork;
+
 static CannoliThread *map_thread(CPUState *cpu)
 {
     return (cannoli_map || cannoli_modules_on) && cpu ? cannoli_cpu(cpu)->thread
@@ -365,10 +368,15 @@ void cannoli_mprotect(uint64_t start, uint64_t len, int prot)
     });
 }
 
-/* What private pages held is lost. */
-void cannoli_discard(uint64_t start, uint64_t len)
+/*
+ * What private pages held is lost, or will be in a forked child: of some pages
+ * even if it failed for others.
+ */
+void cannoli_madvise(uint64_t start, uint64_t len, int advice, int ret)
 {
-    if (map_thread(thread_cpu)) {
+    if (advice == MADV_WIPEONFORK) {
+        wipes_on_fork = true;
+    } else if (advice == MADV_DONTNEED && ret == 0 && map_thread(thread_cpu)) {
         changed(&(Change){
             .op = CTR_MAP_DISCARD,
             .start = start,
@@ -553,6 +561,46 @@ static int initial_region(void *opaque, target_ulong start, target_ulong end,
     return 0;
 }
 
+static void wiped_event(CPUState *cpu, uintptr_t start, uintptr_t last,
+                        uint64_t time)
+{
+    if (h2g_valid(start) && h2g_valid(last) &&
+        page_get_flags(h2g_nocheck(start)) & PAGE_VALID) {
+        map_event(cpu,
+                  &(Change){
+                      .op = CTR_MAP_DISCARD,
+                      .start = h2g_nocheck(start),
+                      .size = (uint64_t)last - start + 1,
+                  },
+                  time);
+    }
+}
+
+/*
+ * In a forked child: memory that the kernel did not copy holds zeros.  The
+ * kernel says which, as the advice follows a mapping wherever it is moved.
+ */
+static void wiped(CPUState *cpu, uint64_t time)
+{
+    g_autofree char *line = NULL;
+    FILE *smaps = fopen("/proc/self/smaps", "re");
+    uintptr_t from, start = 0, end = 0;
+    size_t cap = 0;
+    int n;
+
+    while (smaps && getline(&line, &cap, smaps) > 0) {
+        if (sscanf(line, "%" SCNxPTR "-%" SCNxPTR " %n", &from, &end, &n) ==
+            2) {
+            start = from;
+        } else if (g_str_has_prefix(line, "VmFlags:") && strstr(line, " wf")) {
+            wiped_event(cpu, start, end - 1, time);
+        }
+    }
+    if (smaps) {
+        fclose(smaps);
+    }
+}
+
 void cannoli_maps_initial(CPUState *cpu, bool new_program)
 {
     const struct image_info *info = get_task_state(cpu)->info;
@@ -566,6 +614,9 @@ void cannoli_maps_initial(CPUState *cpu, bool new_program)
     w.host = read_self_maps();
     w.time = cannoli_now();
     walk_memory_regions(&w, initial_region);
+    if (wipes_on_fork && cannoli_map) {
+        wiped(cpu, w.time);
+    }
     if (w.host) {
         free_self_maps(w.host);
     }
