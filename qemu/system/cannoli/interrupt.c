@@ -30,7 +30,16 @@ static void where(CPUState *cpu, uint64_t *pc, unsigned *privilege)
     uint32_t flags;
     vaddr at;
 
+#ifdef TARGET_S390X
+    /* Of an odd address QEMU would raise an exception, here again and again. */
+    uint64_t addr = cpu_env(cpu)->psw.addr;
+
+    cpu_env(cpu)->psw.addr &= ~1ull;
     cpu_get_tb_cpu_state(cpu_env(cpu), &at, &cs_base, &flags);
+    cpu_env(cpu)->psw.addr = at = addr;
+#else
+    cpu_get_tb_cpu_state(cpu_env(cpu), &at, &cs_base, &flags);
+#endif
     *pc = at;
     *privilege = cannoli_privilege(cpu, flags, cs_base);
 }
