@@ -366,6 +366,11 @@ static bool writes_back(CannoliPass *p, const Write *w)
         if (op->opc == INDEX_op_call) {
             const Effect *e = effect_of(tcg_call_info(op));
 
+            for (int k = 0; k < TCGOP_CALLO(op); k++) {
+                if (arg_temp(op->args[k]) == reg->temp) {
+                    return false;
+                }
+            }
             for (int k = 0; k < e->nr_regs; k++) {
                 if (e->regs[k] == w->reg) {
                     return false;
