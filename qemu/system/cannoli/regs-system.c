@@ -384,7 +384,6 @@ static bool is_computed(int spr)
     case SPR_XER: /* globals */
     case SPR_LR:
     case SPR_CTR:
-    case SPR_CFAR:
     case SPR_DECR: /* counters */
     case SPR_HDEC:
     case SPR_TBL:
@@ -395,6 +394,17 @@ static bool is_computed(int spr)
     }
 }
 
+/* Where its value is. */
+static intptr_t place_of(int spr)
+{
+#ifdef TARGET_PPC64
+    if (spr == SPR_CFAR) {
+        return ENV(cfar); /* each branch that is taken writes it */
+    }
+#endif
+    return ENV(spr[spr]);
+}
+
 void cannoli_regs_system(CPUState *cs)
 {
     CPUPPCState *env = cpu_env(cs);
@@ -403,7 +413,7 @@ void cannoli_regs_system(CPUState *cs)
         if (env->spr_cb[i].name && !is_computed(i)) {
             g_autofree char *name = g_ascii_strdown(env->spr_cb[i].name, -1);
 
-            add(name, ENV(spr[i]), sizeof(env->spr[i]));
+            add(name, place_of(i), sizeof(env->spr[i]));
         }
     }
 }
