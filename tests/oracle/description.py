@@ -17,6 +17,7 @@ import tempfile
 import xml.etree.ElementTree as ElementTree
 
 import common
+import machines
 import outside
 from common import Failure
 from gdbstep import Stub
@@ -70,6 +71,7 @@ NOT_COMPARED = {("sh4", "fpscr")}
 NO_VALUE.update({
     "aarch64-softmmu": "", "arm-softmmu": "fpsid", "mips-softmmu": "", "mipsel-softmmu": "",
     "riscv32-softmmu": "", "riscv64-softmmu": "", "x86_64-softmmu": "cr8 " + X87,
+    "s390x-softmmu": NO_VALUE["s390x"],
 })
 NAMES = {target: ["description", "loaded"] for target in outside.NAMES if target in NO_VALUE}
 
@@ -415,7 +417,7 @@ def loaded(tools, target, full):
     number = numbers_of(target, live, output(tools, "--xml", r.trace), table)
     seen = [(at, stop) for (at, _), stop in zip(states, stops)]
     if {at for at, _ in states} != {int.from_bytes(bytes.fromhex(values[number[head["pc"]]]),
-                                                   "big" if target == "mips-softmmu" else "little")}:
+                                                   "big" if target in machines.BIG_ENDIAN else "little")}:
         raise Failure("it goes on at %r" % [hex(at) for at, _ in states])
     compared, known = compare_values(target, table, number, seen, states)
     can_fail(target, table, number, seen, states)

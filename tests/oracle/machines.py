@@ -28,6 +28,7 @@ import tempfile
 import common
 import cpulog
 import exceptions
+import execlog
 import linux
 import states
 from common import Failure, Skip
@@ -71,6 +72,10 @@ MACHINES = {
     "x86_64-softmmu": Machine(
         "qemu-system-x86_64", "x86_64", "gcc", "-mgeneral-regs-only -mno-red-zone -fcf-protection=none",
         "-M pc,vmport=off -cpu qemu64,+cx16,-apic -vga none -m 128 " + CLOCK, "x86_64.ld", "-bios"),
+    "s390x-softmmu": Machine(
+        "qemu-system-s390x", "s390x", "s390x-linux-gnu-gcc",
+        "-march=z13 -msoft-float -Wl,--defsym=BASE=0x100000",
+        "-M s390-ccw-virtio -m 128 -L /usr/share/qemu " + CLOCK, "machine.ld", "-kernel"),
 }
 BIG_ENDIAN = {"mips-softmmu", "s390x-softmmu"}
 QEMU = {"armv7m-softmmu": "arm-softmmu"}  # where the target is not that of the emulator
@@ -86,11 +91,12 @@ NAMES = {
     "arm-softmmu": ["exact", "requests", "registers", "untouched", "vcpus", "order", "privileges",
                     "linux"],
     "armv7m-softmmu": ["exact", "requests", "registers", "untouched", "privileges"],
-    **{target: ["linux"] for target in ("i386-softmmu", "mips64el-softmmu", "ppc64-softmmu",
-                                        "s390x-softmmu")},
+    "s390x-softmmu": ["exact", "requests", "registers", "untouched", "vcpus", "order", "privileges",
+                      "linux"],
+    **{target: ["linux"] for target in ("i386-softmmu", "mips64el-softmmu", "ppc64-softmmu")},
 }
 # What the plugin reports and a recording does not have, the machine's own registers; of mips, what
-# the log does not have.
+# the log does not have; of s390x pp, which gdb's description has under KVM only.
 NOT_RECORDED = {
     "aarch64-softmmu": ["pc"],
     "riscv64-softmmu": ["pc"],
@@ -100,9 +106,12 @@ NOT_RECORDED = {
     "arm-softmmu": ["pc"],
     "armv7m-softmmu": ["pc", "cpsr", "xpsr", "msp", "psp"],
     "x86_64-softmmu": ["eflags", "cs_base", "ds_base", "es_base", "ss_base"],
+    "s390x-softmmu": ["pswa", "pp"],
 }
 # Of what several vCPUs do, where that is not in the machine's own program
 VCPUS_PROGRAM = {"riscv32-softmmu": "riscv-vcpus", "riscv64-softmmu": "riscv-vcpus"}
+# Another program, for instructions that make accesses without a physical address
+SECOND = {"s390x-softmmu": "s390x-branches"}
 LOGGED = {"mips-softmmu", "mipsel-softmmu"}  # the plugin sees no registers of theirs
 # QEMU computes these when they are read.  Any other one that the plugin reports is recorded.
 RISCV_COMPUTED = {"cycle", "instret", "mcycle", "minstret", "time"}
@@ -115,13 +124,14 @@ COMPUTED = {
     "mips-softmmu": {"none"},
     "mipsel-softmmu": {"none"},
     "x86_64-softmmu": {"rip"},
+    "s390x-softmmu": {"none"},
 }
 # Bits that the plugin does not see: the state of an IT block, see states.py
 IGNORED = {"arm-softmmu": states.IGNORED["thumb"]}
 
 
 def word_size(target):
-    return 8 if target in ("aarch64-softmmu", "riscv64-softmmu", "x86_64-softmmu") else 4
+    return 8 if target in ("aarch64-softmmu", "riscv64-softmmu", "s390x-softmmu", "x86_64-softmmu") else 4
 
 
 def architecture(target):
@@ -246,8 +256,13 @@ def exactly(tools, target, more, comparisons, main=None):
     return said
 
 
+def programs(target):
+    return [None, SECOND[target]] if target in SECOND else [None]
+
+
 def exact(tools, target):
-    return exactly(tools, target, [], [(end_of(tools, target),)])
+    return "; ".join(exactly(tools, target, [], [(end_of(tools, target, main),)], main)
+                     for main in programs(target))
 
 
 def vcpus(tools, target):
@@ -305,6 +320,8 @@ def log_registers(tools, target, command, recorded, log):
     if target not in LOGGED:
         same_console(run_witness(command, ["-d", "plugin", "-plugin", tools.plugin("execlog") + ",reg=*"],
                                  log), recorded)
+        if target == "s390x-softmmu":
+            execlog.convert(log)
         return
     pipe = log + ".pipe"
     os.mkfifo(pipe)
@@ -349,7 +366,7 @@ MORE_REGISTERS = {
 
 
 def registers(tools, target):
-    said = registers_of(tools, target, COMPUTED[target])
+    said = "; ".join(registers_of(tools, target, COMPUTED[target], main=main) for main in programs(target))
     if target in MORE_REGISTERS:
         main, more, computed = MORE_REGISTERS[target]
         said += "; " + registers_of(tools, target, computed, more, main)
@@ -402,11 +419,15 @@ def same_twice(tools, target, command, make_trace, varies=False):
 
 
 def untouched(tools, target):
+    return "; ".join(untouched_program(tools, target, main) for main in programs(target))
+
+
+def untouched_program(tools, target, main):
     def make_trace(more):
-        trace, _, recorded = record(tools, target, ("--events", "exec,mem,int"), more)
+        trace, _, recorded = record(tools, target, ("--events", "exec,mem,int"), more, main)
         return trace, recorded
 
-    trace, _, said = same_twice(tools, target, command_of(tools, target), make_trace)
+    trace, _, said = same_twice(tools, target, command_of(tools, target, main), make_trace)
     if target in ("mips-softmmu", "mipsel-softmmu"):
         said += ", %d interrupts" % mips_interrupts(tools, target, trace)
     if target in RETURNS:
@@ -534,11 +555,13 @@ def names_of_vcpus(tools, trace):
 
 
 TRACE = re.compile(r"Trace \d+: \S+ \[\w+/(\w+)/(\w+)/")
+# Of s390x: what EXECUTE executes, a second line of one instruction
+EXECUTED = re.compile(r"Trace \d+: \S+ \[0*[1-9a-f]\w*/")
 AARCH64_LEVEL = re.compile(r"\.\.\.to EL(\d) PC|Exception return from AArch64 EL\d to AArch64 EL(\d)")
 
 
 # By QEMU's flags of the block: arm's TBFLAG_ANY.MMUIDX, riscv's TB_FLAGS.PRIV, mips'
-# MIPS_HFLAG_KSU, x86's HF_CPL
+# MIPS_HFLAG_KSU, x86's HF_CPL, s390x' FLAG_MASK_PSTATE
 USER = {
     "arm-softmmu": lambda flags, level: flags >> 4 & 15 == 0,
     "armv7m-softmmu": lambda flags, level: not flags >> 4 & 1,
@@ -548,6 +571,7 @@ USER = {
     "mips-softmmu": lambda flags, level: flags & 3 == 2,
     "mipsel-softmmu": lambda flags, level: flags & 3 == 2,
     "x86_64-softmmu": lambda flags, level: flags & 3 == 3,
+    "s390x-softmmu": lambda flags, level: flags >> 17 & 1,
 }
 
 
@@ -564,7 +588,7 @@ def user_of_log(target, lines, end):
                 user.pop()
             else:
                 others -= 1
-        elif ran:
+        elif ran and not (target == "s390x-softmmu" and EXECUTED.match(line)):
             pc = int(ran[1], 16)
             last = USER[target](int(ran[2], 16), level)
             if last:

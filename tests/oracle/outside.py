@@ -38,7 +38,7 @@ from monitor import Running
 
 NAMES = {target: ["killed", "no-room", "storm", "snapshot", "debugger"]
          for target in ("aarch64-softmmu", "arm-softmmu", "mips-softmmu", "mipsel-softmmu",
-                        "riscv32-softmmu", "riscv64-softmmu", "x86_64-softmmu")}
+                        "riscv32-softmmu", "riscv64-softmmu", "s390x-softmmu", "x86_64-softmmu")}
 for _target in ("aarch64-softmmu", "riscv64-softmmu", "x86_64-softmmu"):
     NAMES[_target].append("rebuilt")
 NAMES["armv7m-softmmu"] = ["killed", "storm", "debugger"]
@@ -54,7 +54,7 @@ STORM = 100  # pauses
 RAM = {"aarch64-softmmu": (0x40000000, 128 << 20), "arm-softmmu": (0x40000000, 128 << 20),
        "armv7m-softmmu": (0x20000000, 4 << 20), "mips-softmmu": (0, 128 << 20),
        "mipsel-softmmu": (0, 128 << 20), "riscv32-softmmu": (0x80000000, 128 << 20),
-       "riscv64-softmmu": (0x80000000, 128 << 20),
+       "riscv64-softmmu": (0x80000000, 128 << 20), "s390x-softmmu": (0, 128 << 20),
        "x86_64-softmmu": (0x100000, 64 << 20)}
 
 

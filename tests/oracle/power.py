@@ -17,7 +17,7 @@ from common import Failure, Skip
 # As tracedump shows the bytes
 WAITS = {"aarch64-softmmu": "7f2003d5", "arm-softmmu": "03f020e3", "armv7m-softmmu": "30bf",
          "mips-softmmu": "42000020", "mipsel-softmmu": "20000042", "riscv32-softmmu": "73005010",
-         "riscv64-softmmu": "73005010", "x86_64-softmmu": "f4"}
+         "riscv64-softmmu": "73005010", "s390x-softmmu": "b2b21000", "x86_64-softmmu": "f4"}
 RESET_VECTOR = {"aarch64-softmmu": 0, "arm-softmmu": 0,
                 "mips-softmmu": 0xbfc00000, "mipsel-softmmu": 0xbfc00000,
                 "riscv32-softmmu": 0x1000, "riscv64-softmmu": 0x1000, "x86_64-softmmu": 0xfffffff0}

@@ -56,7 +56,7 @@ static uintptr_t vcpus(void)
         n++;
     }
     work(0);
-    while (*(volatile uint32_t *)&shared.done < n) {
+    while (*(volatile uintptr_t *)&shared.done < n) {
         relax();
     }
     return (uintptr_t)shared.guarded * 1000 + (uintptr_t)shared.added % 1000;
