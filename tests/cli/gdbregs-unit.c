@@ -140,6 +140,32 @@ static void mips(const char *path)
     ctr_close(tr);
 }
 
+/* A processor with primask has another set than one without; both stack pointers, or none. */
+static void m_profile(const char *path)
+{
+    static const struct row one[] = {
+        {"r0", 4, 0}, {"sp", 4, 0}, {"primask", 4, CTR_REG_SPECIAL}, {0}};
+    static const struct row two[] = {{"r0", 4, 0},
+                                     {"msp", 4, CTR_REG_SPECIAL},
+                                     {"psp", 4, CTR_REG_SPECIAL},
+                                     {"primask", 4, CTR_REG_SPECIAL},
+                                     {0}};
+    const struct row *const sets[] = {one, two};
+
+    for (unsigned i = 0; i < 2; i++) {
+        struct ctr_trace *tr = make(path, "arm-softmmu", EM_ARM, false, sets[i]);
+        struct gdb_regs *g = open_regs(tr);
+        const char *xml = gdb_regs_xml(g);
+
+        CHECK(number(g, "xpsr") == 25 && gdb_regs_sp(g) == 13, "%u: numbers", i);
+        CHECK(strstr(xml, "arm.m-profile") && !strstr(xml, "arm.core"), "%u: %s", i, xml);
+        CHECK(!strstr(xml, "m-system") == !i && !strstr(xml, "\"msp\"") == !i, "%u: %s",
+              i, xml);
+        gdb_regs_close(g);
+        ctr_close(tr);
+    }
+}
+
 /* Every register has a place, whatever the sizes are. */
 static void hostile(const char *path)
 {
@@ -192,8 +218,8 @@ int main(void)
     close(fd);
     refuses(path, "xtensa", (struct row[]){{0}}, "xtensa");
     refuses(path, "aarch64x", (struct row[]){{0}}, "aarch64x");
-    refuses(path, "arm-softmmu", (struct row[]){{"primask", 4, 0}, {0}}, "primask");
     mips(path);
+    m_profile(path);
     hostile(path);
     without(path);
     unlink(path);

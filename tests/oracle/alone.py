@@ -25,9 +25,8 @@ from common import Failure, Skip, TARGETS
 from gdbstep import serving
 
 LOADER = "/lib/ld-alone.so.1"
-# gdb takes programs of m68k for those of SVR4, and finds neither where they are nor their
-# libraries; hppa and sparc64 were not tried.
-NO_LIBRARIES = ("m68k", "hppa", "sparc64")
+# gdb takes programs of m68k for those of SVR4, which have other libraries.
+OSABI = {"m68k": ("osabi GNU/Linux",)}
 LOOK = """backtrace
 info registers %s
 x/4i $pc
@@ -228,20 +227,20 @@ def run_libraries(tools, target):
             done.status, done.stderr or done.stdout))
     server = "| %s -q %s" % (tools.program("tracegdb"), trace)
     ahead, back = script(target, FORWARD), script(target, BACKWARD)
-    here = "sysroot " + root
-    with_files = without_places(sessions.transcript(path, server, ahead + back, here, cwd=root), root)
+    here = ("sysroot " + root, *OSABI.get(target, ()))
+    with_files = without_places(sessions.transcript(path, server, ahead + back, *here, cwd=root), root)
     said = answers(tools, trace)
     live = ""
     if target not in common.SLIDE:  # its mappings are elsewhere when it is not recorded
         with serving(guest, environment, root) as (socket, process):
             while not os.path.exists(socket) and process.poll() is None:
                 time.sleep(0.01)
-            live = without_places(sessions.transcript(path, socket, ahead, here, cwd=root), root)
+            live = without_places(sessions.transcript(path, socket, ahead, *here, cwd=root), root)
         live = ", %d of them live" % compare(with_files[:len(ahead)], live, "live and on the trace",
                                              target)
     empty = moved(root)
     alone = without_places(
-        sessions.transcript(None, server, ahead + back, "sysroot target:", cwd=empty), root)
+        sessions.transcript(None, server, ahead + back, "sysroot target:", *here[1:], cwd=empty), root)
     lines = compare(alone, with_files, "with the files and without")
     if lines < 600:
         raise Failure("%d lines" % lines)

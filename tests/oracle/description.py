@@ -69,7 +69,8 @@ for copy, of in (("thumb", "arm"), ("armeb", "arm"), ("aarch64_be", "aarch64"),
 NOT_COMPARED = {("sh4", "fpscr")}
 
 NO_VALUE.update({
-    "aarch64-softmmu": "", "arm-softmmu": "fpsid", "mips-softmmu": "", "mipsel-softmmu": "",
+    "aarch64-softmmu": "", "arm-softmmu": "fpsid", "armv7m-softmmu": "", "mips-softmmu": "",
+    "mipsel-softmmu": "",
     "riscv32-softmmu": "", "riscv64-softmmu": "", "x86_64-softmmu": "cr8 " + X87,
     "s390x-softmmu": NO_VALUE["s390x"],
 })

@@ -104,7 +104,7 @@ NOT_RECORDED = {
     "mips-softmmu": ["badvaddr", "w*"],
     "mipsel-softmmu": ["badvaddr", "w*"],
     "arm-softmmu": ["pc"],
-    "armv7m-softmmu": ["pc", "cpsr", "xpsr", "msp", "psp"],
+    "armv7m-softmmu": ["pc", "cpsr"],
     "x86_64-softmmu": ["eflags", "cs_base", "ds_base", "es_base", "ss_base"],
     "s390x-softmmu": ["pswa", "pp"],
 }
@@ -127,7 +127,8 @@ COMPUTED = {
     "s390x-softmmu": {"none"},
 }
 # Bits that the plugin does not see: the state of an IT block, see states.py
-IGNORED = {"arm-softmmu": states.IGNORED["thumb"]}
+IGNORED = {"arm-softmmu": states.IGNORED["thumb"],
+           "armv7m-softmmu": ["--ignore", "xpsr=0x0600fc00"]}
 
 
 def word_size(target):

@@ -204,6 +204,41 @@ static void test_arm(void **unused)
     machine_free(&m);
 }
 
+/* M-profile processors have two stack pointers; handlers use the main one. */
+static void test_armv7m(void **unused)
+{
+    (void)unused;
+    static const char *const parts[] = {
+        "NF", "ZF", "CF", "VF", "QF", "GE", "condexec_bits", "exception"};
+    struct machine m = {.t = {.n = 0}};
+    entry(&m.t, "sp", 4, 0);
+    for (unsigned i = 0; i < 8; i++) {
+        entry(&m.t, parts[i], 4, CTR_REG_RAW);
+    }
+    entry(&m.t, "thumb", 1, CTR_REG_RAW);
+    entry(&m.t, "other_sp", 4, CTR_REG_RAW);
+    entry(&m.t, "control", 4, CTR_REG_SPECIAL);
+    machine_make(&m, 40);
+    assert_null(find(&m, "exception"));
+    set(&m, "sp", 0x1000, 0);
+    set(&m, "other_sp", 0x2000, 0);
+    set(&m, "thumb", 1, 0);
+    set(&m, "condexec_bits", 0xc7, 0);
+    set(&m, "CF", 1, 0);
+    set(&m, "exception", 11, 0);
+    assert_int_equal(get(&m, "xpsr"), 0x61000000u | 3u << 25 | 0xc4u << 8 | 11);
+    set(&m, "control", 2, 0);
+    assert_int_equal(get(&m, "msp"), 0x1000);
+    assert_int_equal(get(&m, "psp"), 0x2000);
+    set(&m, "exception", 0, 0);
+    assert_int_equal(get(&m, "msp"), 0x2000);
+    assert_int_equal(get(&m, "psp"), 0x1000);
+    set(&m, "control", 1, 0);
+    assert_int_equal(get(&m, "msp"), 0x1000);
+    assert_int_equal(get(&m, "psp"), 0x2000);
+    machine_free(&m);
+}
+
 /* Writing the old value is no change; writing a part that belongs to no register neither.
  */
 static void test_changes(void **unused)
@@ -704,10 +739,11 @@ static void test_riscv(void **unused)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_table),   cmocka_unit_test(test_arm),
-        cmocka_unit_test(test_changes), cmocka_unit_test(test_x86),
-        cmocka_unit_test(test_x87),     cmocka_unit_test(test_s390x),
-        cmocka_unit_test(test_others),  cmocka_unit_test(test_riscv),
+        cmocka_unit_test(test_table),  cmocka_unit_test(test_arm),
+        cmocka_unit_test(test_armv7m), cmocka_unit_test(test_changes),
+        cmocka_unit_test(test_x86),    cmocka_unit_test(test_x87),
+        cmocka_unit_test(test_s390x),  cmocka_unit_test(test_others),
+        cmocka_unit_test(test_riscv),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -53,6 +53,42 @@ static const struct gdb_feature arm[] = {
     {0},
 };
 
+/* --------------------------------------------------------------- M-profile */
+
+static const struct gdb_run arm_m_core[] = {
+    {"r0..12", 32, NULL, NULL, NULL},
+    {"sp", 32, "data_ptr", NULL, NULL},
+    {"lr", 32, NULL, NULL, NULL},
+    {"pc", 32, "code_ptr", NULL, GDB_FROM_PC},
+    {"xpsr", 32, NULL, NULL, NULL, .at = 25},
+    {0},
+};
+
+static const struct gdb_run arm_m_vfp[] = {
+    {"d0..15", 64, "float", NULL, NULL},
+    {"fpscr", 32, "int", "float", NULL},
+    {0},
+};
+
+static const struct gdb_run arm_m_coprocessors[] = {
+    {0}, /* there are none, but QEMU has the feature */
+};
+
+static const struct gdb_run arm_m_system[] = {
+    {"msp psp primask control basepri faultmask", 32, "int", NULL, NULL},
+    {0},
+};
+
+/* gdb finds the callers of handlers by msp and psp, which of processors with the Security
+ * extension are not recorded, or else by sp. */
+static const struct gdb_feature arm_m[] = {
+    {"org.gnu.gdb.arm.m-profile", "", arm_m_core},
+    {"org.gnu.gdb.arm.vfp", "", arm_m_vfp, .with = "fpccr"},
+    {"org.qemu.gdb.arm.sys.regs", "", arm_m_coprocessors},
+    {"org.gnu.gdb.arm.m-system", "", arm_m_system, .with = "msp"},
+    {0},
+};
+
 /* ----------------------------------------------------------------- aarch64 */
 
 static const struct gdb_run a64_core[] = {
@@ -133,8 +169,8 @@ static const struct gdb_feature aarch64[] = {
 };
 
 const struct gdb_target gdb_targets_arm[] = {
-    /* M-profile processors have another core feature, with xpsr, which is not recorded. */
-    {"arm armeb", "arm", "sp", arm, .unless = "primask"},
+    {"arm armeb", "arm", "sp", arm_m, .with = "primask"},
+    {"arm armeb", "arm", "sp", arm},
     {"aarch64 aarch64_be", "aarch64", "sp", aarch64},
     {0},
 };

@@ -286,7 +286,7 @@ static bool place(struct layout *l)
 
 /* --------------------------------------------------------------- open, get */
 
-static const struct gdb_target *find_target(const char *name)
+static const struct gdb_target *find_target(const struct layout *l, const char *name)
 {
     static const struct gdb_target *const families[] = {
         gdb_targets_arm,   gdb_targets_x86, gdb_targets_mips, gdb_targets_riscv,
@@ -298,7 +298,7 @@ static const struct gdb_target *find_target(const char *name)
     }
     for (size_t i = 0; i < sizeof(families) / sizeof(families[0]); i++) {
         for (const struct gdb_target *t = families[i]; t->names; t++) {
-            if (has_word(t->names, name, n)) {
+            if (has_word(t->names, name, n) && (!t->with || find(l, t->with))) {
                 return t;
             }
         }
@@ -337,12 +337,11 @@ int gdb_regs_open(struct gdb_regs **out, const struct ctr_trace *tr,
 {
     struct ctr_info info;
     ctr_trace_info(tr, &info);
-    struct layout l = {
-        .trace = tr, .target = find_target(info.target), .machine = info.machine != 0};
-    if (!l.target || (l.target->unless && find(&l, l.target->unless))) {
+    struct layout l = {.trace = tr, .machine = info.machine != 0};
+    l.target = find_target(&l, info.target);
+    if (!l.target) {
         return fail(diag, CTR_E_UNSUPPORTED,
-                    "no description for gdb of the registers of %s",
-                    l.target ? "processors with register primask" : info.target);
+                    "no description for gdb of the registers of %s", info.target);
     }
     l.g = calloc(1, sizeof(*l.g));
     if (!l.g) {

@@ -67,7 +67,7 @@ struct gdb_target {
     const char *sp;                     /* name of the stack pointer; NULL: none */
     const struct gdb_feature *features; /* up to one without runs */
     uint8_t in_g;                       /* how many features a `g' packet has; 0: one */
-    const char *unless; /* a trace with this register has another set; NULL: none has */
+    const char *with; /* only if the trace has this register; NULL: also without */
 };
 
 /* Of each family, up to one without names. */

@@ -194,10 +194,18 @@ static int rank_mapping(void *arg, const struct ctr_mapping *m)
     return 0;
 }
 
-static char *find_program(struct session *s, const struct file_server *f)
+uint64_t files_begin_ns(struct session *s)
 {
     const struct ctr_thread *first = first_thread(s);
     uint64_t pc, time_ns = 0;
+
+    ctr_state_at(s->tr, first->index, first->first, NULL, &pc, &time_ns, &s->diag);
+    return time_ns;
+}
+
+static char *find_program(struct session *s, const struct file_server *f)
+{
+    const uint64_t time_ns = files_begin_ns(s);
     struct program_search search = {.entry = vector_value(s, f, AT_ENTRY)};
     struct comm_table *names = NULL;
     struct program program = {0};
@@ -213,7 +221,6 @@ static char *find_program(struct session *s, const struct file_server *f)
         search.base_len = base.n;
     }
     /* Those of the loader, before the first instruction. */
-    ctr_state_at(s->tr, first->index, first->first, NULL, &pc, &time_ns, &s->diag);
     if (!ctr_maps_load_to(&maps, s->tr, time_ns + 1, 0, &s->diag)) {
         ctr_maps_each(maps, s->process, time_ns, rank_mapping, &search);
         ctr_maps_free(maps);

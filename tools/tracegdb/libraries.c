@@ -15,6 +15,7 @@
 /* What the headers of a file say that is mapped. */
 struct image {
     uint64_t bias, headers, entry, dynamic; /* addresses; 0: there is none */
+    uint64_t segment;                       /* of the first one in the headers */
     uint64_t header_bytes, nr_headers;
     const char *interpreter; /* NULL: none */
 };
@@ -48,13 +49,18 @@ static bool read_headers(const struct session *s, const struct symfile *f, uint6
         return false;
     }
     table = bytes_at(f, first + out->headers, out->header_bytes * out->nr_headers);
+    bool segments = false;
+
     for (uint64_t i = 0; table && i < out->nr_headers; i++) {
         const uint8_t *p = table + i * out->header_bytes;
         const uint64_t type = guest_load(g, p, 4),
                        vaddr = guest_load(g, p + 2 * word, word);
         size_t room;
 
-        if (type == PT_DYNAMIC) {
+        if (type == PT_LOAD && !segments) {
+            out->segment = out->bias + vaddr;
+            segments = true;
+        } else if (type == PT_DYNAMIC) {
             out->dynamic = out->bias + vaddr;
         } else if (type == PT_INTERP) {
             const char *name = (const char *)symfile_bytes(f, vaddr, &room);
@@ -154,6 +160,17 @@ static bool look(struct session *s, struct listing *l, uint64_t time_ns)
     }
     ctr_maps_free(maps);
     return !ret;
+}
+
+bool libraries_offsets(struct session *s, const char *program, struct textbuf *b)
+{
+    struct listing l = {.program = program};
+    const uint64_t mask = UINT64_MAX >> (64 - s->info.addr_bits);
+
+    /* In the way of a program's, Text, Data and Bss, gdb would leave some sections where they
+     * are: see kernel.c. */
+    return !program || !look(s, &l, files_begin_ns(s)) || !l.found || !l.main.bias ||
+           textbuf_printf(b, "TextSeg=%" PRIx64, l.main.segment & mask);
 }
 
 bool libraries_needed(const struct session *s)

@@ -260,7 +260,8 @@ bool query(struct session *s, const char *packet, size_t n)
                put_thread_id(s, &s->out, ctr_trace_thread(s->tr, s->at.thread));
     }
     if (after(packet, "qOffsets")) {
-        return kernel_offsets(s, &s->out);
+        return s->info.machine ? kernel_offsets(s, &s->out)
+                               : libraries_offsets(s, files_program(s), &s->out);
     }
     if (after(packet, "qAttached")) {
         return put(s, "1"); /* gdb detaches at its end, and kills nothing */

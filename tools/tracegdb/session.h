@@ -370,6 +370,8 @@ bool query(struct session *s, const char *packet, size_t n);
 
 /* The file of the process's program as the guest names it, or NULL. */
 const char *files_program(struct session *s);
+/* The time of the process's first instruction, when its program is mapped. */
+uint64_t files_begin_ns(struct session *s);
 /* The auxiliary vector at the begin of the process, if its initial stack is known; NULL */
 const uint8_t *files_auxv(struct session *s, size_t *n);
 /* Answers a vFile packet, from after "vFile:"; false: no memory. */
@@ -383,13 +385,16 @@ bool libraries_needed(const struct session *s);
 /* The document of qXfer:libraries-svr4, at the position, without the program (as files_program
  * has it, or NULL); false: no memory. */
 bool libraries_list(struct session *s, const char *program, struct textbuf *b);
+/* The answer to qOffsets for a program that was not loaded where its file says; nothing: it
+ * was, or that is not known.  False: no memory. */
+bool libraries_offsets(struct session *s, const char *program, struct textbuf *b);
 /* The entries of the auxiliary vector that say where the program and its loader are; their
  * bytes, at most `most', 0 if that is not known or gdb can read the vector. */
 size_t libraries_auxv(struct session *s, const char *program, uint8_t *out, size_t most);
 
 /* -------------------------------------------------------------------- kernel.c */
 
-/* The answer to qOffsets: by how much gdb has to move its symbols; nothing: not at all. */
+/* The answer to qOffsets for a machine: by how much gdb has to move its symbols; nothing: not at all. */
 bool kernel_offsets(const struct session *s, struct textbuf *b);
 /* A line of text that says it. */
 bool kernel_slide(const struct session *s, struct textbuf *b);

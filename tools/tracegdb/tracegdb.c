@@ -3,6 +3,7 @@
  * tracegdb: debugs a recorded program in gdb, forward and backward; see tracegdb(1).  This
  * file is its command line.
  */
+#include <elf.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -238,18 +239,30 @@ static bool is_gdb(const char *arg)
     return n > 2 && n <= strlen("--gdb") && !strncmp(arg, "--gdb", n);
 }
 
-/* gdb has to have a machine's kernel before it connects, as it moves it then (kernel.c).  Of a
- * program it finds out which one it is. */
-static const char *kernel_of(const struct command_line *c, const char *path)
+/* What gdb does not find out by itself: NULL: nothing. */
+struct gdb_needs {
+    const char *setting;
+    const char *file; /* before it connects, as it moves it then (kernel.c) */
+};
+
+static struct gdb_needs needs_of(const struct command_line *c, const char *path)
 {
+    struct gdb_needs needs = {0};
     struct ctr_info info = {0};
     struct ctr_trace *tr;
 
-    if (c->sym.elfs.n && strcmp(path, "-") != 0 && !ctr_open(&tr, path, 0, NULL)) {
+    if (strcmp(path, "-") != 0 && !ctr_open(&tr, path, 0, NULL)) {
         ctr_trace_info(tr, &info);
         ctr_close(tr);
     }
-    return info.machine ? c->sym.elfs.v[0] : NULL;
+    if (info.machine && c->sym.elfs.n) { /* its code is in no memory that the trace has */
+        needs.setting = "set trust-readonly-sections on";
+        needs.file = c->sym.elfs.v[0];
+    } else if (!info.machine && info.elf_machine == EM_68K) {
+        /* gdb takes its programs for those of SVR4, and finds no libraries. */
+        needs.setting = "set osabi GNU/Linux";
+    }
+    return needs;
 }
 
 /* Replaces this program by gdb, which starts it again at the other end of a pipe. */
@@ -260,7 +273,7 @@ static int start_gdb(const struct command_line *c, const char *path, int argc,
     struct textbuf b = {0};
     char self[4096];
     const ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
-    const char *const kernel = kernel_of(c, path);
+    const struct gdb_needs needs = needs_of(c, path);
     const char *const begin = n > 0 ? (self[n] = 0, self) : argv[0];
     bool ok = textbuf_printf(&b, "target remote | exec ") &&
               textbuf_shell_word(&b, begin, strlen(begin));
@@ -275,9 +288,9 @@ static int start_gdb(const struct command_line *c, const char *path, int argc,
     for (size_t i = 0; ok && i < sizeof(found) / sizeof(found[0]); i++) {
         const char *gdb = c->gdb ? c->gdb : found[i];
 
-        if (kernel) { /* whose code is in no memory that the trace has */
-            execlp(gdb, gdb, "-q", "-ex", "set trust-readonly-sections on", "-ex", b.data,
-                   kernel, (char *)NULL);
+        if (needs.setting) {
+            execlp(gdb, gdb, "-q", "-ex", needs.setting, "-ex", b.data, needs.file,
+                   (char *)NULL);
         } else {
             execlp(gdb, gdb, "-q", "-ex", b.data, (char *)NULL);
         }

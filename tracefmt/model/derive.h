@@ -31,6 +31,9 @@ struct derive {
 
 /* derive_arm.c; parts as in the table. */
 struct regval arm_cpsr(const struct derive_args *a);
+struct regval arm_xpsr(const struct derive_args *a);
+struct regval arm_msp(const struct derive_args *a);
+struct regval arm_psp(const struct derive_args *a);
 struct regval arm_fpscr(const struct derive_args *a);
 struct regval a64_cpsr(const struct derive_args *a);
 struct regval a64_fpsr(const struct derive_args *a);

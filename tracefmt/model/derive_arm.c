@@ -6,6 +6,8 @@
  */
 #include "model/derive_priv.h"
 
+#include <stdbool.h>
+
 static uint64_t nzcv(uint64_t nf, uint64_t zf, uint64_t cf, uint64_t vf)
 {
     return (nf & 0x80000000u) | (uint64_t)(zf == 0) << 30 | cf << 29 |
@@ -17,6 +19,28 @@ struct regval arm_cpsr(const struct derive_args *a)
     return whole(nzcv(IN(0), IN(1), IN(2), IN(3)) | IN(4) << 27 | IN(5) << 16 |
                  (IN(6) & 3) << 25 | (IN(6) & 0xfc) << 8 | IN(7) | IN(8) << 5 |
                  (IN(9) & 0x1c0));
+}
+
+struct regval arm_xpsr(const struct derive_args *a)
+{
+    return whole(nzcv(IN(0), IN(1), IN(2), IN(3)) | IN(4) << 27 | IN(5) << 16 |
+                 (IN(6) & 3) << 25 | (IN(6) & 0xfc) << 8 | IN(7) << 24 | IN(8));
+}
+
+/* One of the two stack pointers is sp: in handlers, and unless SPSEL is set, the main one. */
+static bool is_psp(const struct derive_args *a)
+{
+    return !IN(2) && IN(3) & 2;
+}
+
+struct regval arm_msp(const struct derive_args *a)
+{
+    return a->in[is_psp(a)];
+}
+
+struct regval arm_psp(const struct derive_args *a)
+{
+    return a->in[!is_psp(a)];
 }
 
 static uint64_t arm_exceptions(uint64_t f)

@@ -14,6 +14,7 @@
 #include "accel/tcg/cannoli/regs.h"
 #ifdef TARGET_ARM
 #include "cpregs.h"
+#include "cpu-features.h"
 #endif
 #ifdef TARGET_I386
 #include "hw/i386/apic_internal.h"
@@ -175,6 +176,14 @@ void cannoli_regs_system(CPUState *cs)
         ADD("basepri", v7m.basepri[M_REG_NS]);
         ADD("faultmask", v7m.faultmask[M_REG_NS]);
         ADD("control", v7m.control[M_REG_NS]);
+        ADD_PART("exception", v7m.exception);
+        /* Of the Security extension there are four stack pointers. */
+        if (!arm_feature(&cpu->env, ARM_FEATURE_M_SECURITY)) {
+            ADD_PART("other_sp", v7m.other_sp);
+        }
+        if (cpu_isar_feature(aa32_vfp_simd, cpu)) {
+            ADD("fpccr", v7m.fpccr[M_REG_NS]);
+        }
     }
     g_hash_table_iter_init(&iter, cpu->cp_regs);
     while (g_hash_table_iter_next(&iter, NULL, &ri)) {
