@@ -389,7 +389,7 @@ static void test_random(void)
         {EM_ARM, "arm", 32, false},        {EM_MIPS, "mips", 32, true},
         {EM_MIPS, "mips64", 64, true},     {EM_MIPS, "mipsn32el", 32, false},
         {EM_SPARCV9, "sparc64", 64, true}, {EM_ALPHA, "alpha", 64, false},
-        {EM_PARISC, "hppa", 32, true},     {EM_S390, "s390x", 64, true},
+        {EM_PARISC, "hppa", 64, true},     {EM_S390, "s390x", 64, true},
         {EM_SH, "sh4", 32, false},         {EM_MICROBLAZE, "microblaze", 32, true},
         {0, "unknown", 64, false},
     };
@@ -447,8 +447,30 @@ static void test_random(void)
     textbuf_fini(&b);
 }
 
+/* Programs whose longs are narrower than the processor's addresses. */
+static void test_words(void)
+{
+    static const struct {
+        unsigned machine;
+        const char *target;
+        unsigned bits, word;
+    } t[] = {
+        {EM_PARISC, "hppa", 64, 4},     {EM_SPARC32PLUS, "sparc32plus", 64, 4},
+        {EM_MIPS, "mipsn32el", 64, 4},  {EM_MIPS, "mips64el", 64, 8},
+        {EM_SPARCV9, "sparc64", 64, 8}, {EM_386, "i386", 32, 4},
+    };
+    struct guest g;
+
+    for (size_t i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
+        guest_of(&g, t[i].machine, t[i].target, t[i].bits, true);
+        CHECK(g.word == t[i].word, "%s: a word of %u bytes", t[i].target, g.word);
+        CHECK(g.wide_pairs == (t[i].word == 8 || i == 2), "%s: pairs", t[i].target);
+    }
+}
+
 int main(void)
 {
+    test_words();
     test_structures();
     test_files();
     test_names();

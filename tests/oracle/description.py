@@ -50,7 +50,7 @@ NO_VALUE = {
     "sparc64": " ".join(["npc state fsr"] + ["f%d" % i for i in range(32)]
                         + ["f%d" % i for i in range(32, 64, 2)]),
     "alpha": "fpcr unique",
-    "hppa": " ".join(["flags pcsqh pcoqt pcsqt eiem iir isr ior ipsw goto sr5 sr6 sr7 cr0 cr8 cr9",
+    "hppa": " ".join(["flags pcsqh pcoqt pcsqt eiem iir isr ior goto sr5 sr6 sr7 cr0 cr8 cr9",
                       "ccr cr12 cr13"] + ["cr%d" % i for i in range(24, 31)]
                      + ["fr%d" % i for i in range(64)]),
     "sh4": " ".join(["sr"] + ["fr%d" % i for i in range(16)]),

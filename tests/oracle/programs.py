@@ -43,7 +43,12 @@ FUNCTIONS = ("alpha", "gamma", "moved")
 
 
 def library(target, name):
-    """A file of the compiler's C library."""
+    """A file of the compiler's C library, in the folder of its machine, or where it finds it."""
+    root = "/usr/" + TARGETS[target].cc.replace("-gcc", "")
+    for folder in ("lib", "lib64"):
+        path = os.path.join(root, folder, name)
+        if os.path.exists(path):
+            return path
     found = subprocess.run([TARGETS[target].cc, "-print-file-name=" + name], capture_output=True,
                            text=True, check=True).stdout.strip()
     if not os.path.exists(found):

@@ -270,7 +270,8 @@ DEBIAN = [t for t in TARGETS if t in realprogs.ARCHITECTURE]
 # The other cases: kind, targets, names, check
 OTHERS = [
     ("random", [t for t in TARGETS if t in isa.ISAS], ["random"], run_random),
-    ("alone", EVERY, ["libraries"], lambda j: alone.run_libraries(j.tools, j.target)),
+    ("alone", [t for t in EVERY if t not in alone.NO_LIBRARIES], ["libraries"],
+     lambda j: alone.run_libraries(j.tools, j.target)),
     ("pipeline", DEBIAN, ["busybox"], lambda j: scenarios.pipeline(j.tools, j.target)),
     ("calls", DEBIAN, strace.BUSYBOX, lambda j: strace.run_busybox(j.tools, j.target, j.name)),
     ("coverage", [t for t in DEBIAN if t not in common.SLIDE], ["sqlite3"], run_real_coverage),

@@ -43,7 +43,7 @@ MIPS_ALONE = re.compile(r"(?m)^(fcsr|fir): .*\n|Could not fetch register \"\"; r
 
 def same(target, live, seen):
     """Equal but for the registers that are in no trace (see description.py)."""
-    if target in ("mips", "mipsel"):
+    if target in ("mips", "mipsel", "mips64el"):
         live, seen = MIPS_ALONE.sub("", live), MIPS_ALONE.sub("", seen)
     # QEMU says that there are memory tags, and has none of this address.
     live = live.replace("Could not validate memory tag: Cannot access memory at address 0x0\n", "")

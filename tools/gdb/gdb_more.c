@@ -134,20 +134,21 @@ static const struct gdb_feature alpha[] = {
 
 /* The upper halves of space registers are their values; the next instruction's address is
  * not recorded.  Of 128 numbers the last 64 are halves of floating-point registers. */
-#define HPPA(pc)                                                                         \
+#define HPPA(pc, ipsw)                                                                   \
     {"flags", 32, NULL, NULL, GDB_FROM_NOTHING}, {"r1..31 sar", 32, NULL, NULL, NULL},   \
         {"pcoqh", 32, NULL, NULL, pc},                                                   \
-        {"pcsqh pcoqt pcsqt eiem iir isr ior ipsw goto", 32, NULL, NULL,                 \
-         GDB_FROM_NOTHING},                                                              \
+        {"pcsqh pcoqt pcsqt eiem iir isr ior", 32, NULL, NULL, GDB_FROM_NOTHING},        \
+        {"ipsw", 32, NULL, NULL, ipsw}, {"goto", 32, NULL, NULL, GDB_FROM_NOTHING},      \
         {"sr4", 32, NULL, NULL, "srH", .skip = 4},                                       \
         {"sr0..3", 32, NULL, NULL, NULL, .skip = 4},                                     \
         {"sr5..7", 32, NULL, NULL, GDB_FROM_NOTHING},                                    \
         {"cr0 cr8 cr9 ccr cr12 cr13 cr24..30", 32, NULL, NULL, GDB_FROM_NOTHING},        \
         {"fr0..63", 32, NULL, NULL, GDB_FROM_NOTHING}, {0}
 
-/* The lowest bits of an address are its privilege: in a program always that of users. */
-static const struct gdb_run hppa_program[] = {HPPA("=pc|3")};
-static const struct gdb_run hppa_machine[] = {HPPA(GDB_FROM_PC)};
+/* The lowest bits of an address are its privilege: in a program always that of users.  gdb
+ * knows no pc without ipsw, which interrupts write: to QEMU's programs there are none. */
+static const struct gdb_run hppa_program[] = {HPPA("=pc|3", GDB_FROM_ZERO)};
+static const struct gdb_run hppa_machine[] = {HPPA(GDB_FROM_PC, GDB_FROM_NOTHING)};
 
 static const struct gdb_feature hppa[] = {
     {"", "", hppa_program, .when = GDB_PROGRAM},

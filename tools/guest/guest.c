@@ -65,6 +65,14 @@ static const struct guest_abi abis[] = {
 };
 /* clang-format on */
 
+/* Whether programs have longs of 32 bits, though the processor's addresses have more. */
+static bool is_narrow(const struct ctr_info *info)
+{
+    return !info->machine &&
+           (info->elf_machine == EM_PARISC || info->elf_machine == EM_SPARC32PLUS ||
+            !strncmp(info->target, "mipsn32", strlen("mipsn32")));
+}
+
 void guest_init(struct guest *g, const struct ctr_info *info)
 {
     const struct guest_abi *a = abis;
@@ -75,7 +83,7 @@ void guest_init(struct guest *g, const struct ctr_info *info)
         a++;
     }
     g->abi = a;
-    g->word = info->addr_bits == 32 ? 4 : 8;
+    g->word = info->addr_bits == 32 || is_narrow(info) ? 4 : 8;
     g->wide_pairs = g->word == 8 || !strncmp(info->target, "mipsn32", 7);
     g->big_endian = info->big_endian;
 }

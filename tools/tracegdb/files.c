@@ -20,6 +20,7 @@
 
 #define FILES_MOST 64
 #define READ_MOST 0x4000u
+#define HPPA_R24 24 /* gdb's number */
 
 /* What gdb opened, and what else was looked for. */
 struct file_server {
@@ -82,7 +83,7 @@ static bool next_word(struct stack *st, uint64_t *value)
 /* argc, its arguments, 0, the environment, 0, pairs up to AT_NULL. */
 static void read_vector(struct session *s, uint64_t sp, struct file_server *f)
 {
-    struct stack st = {s, sp, s->info.addr_bits / 8, {0}};
+    struct stack st = {s, sp, s->guest.word, {0}};
     uint64_t argc, value = 1;
 
     if (!next_word(&st, &argc) || argc > UINT32_MAX) {
@@ -116,38 +117,40 @@ static void read_vector(struct session *s, uint64_t sp, struct file_server *f)
     }
 }
 
-/* The one that a process begins with, which has one as the session is there. */
-static const struct ctr_thread *first_thread(const struct session *s)
+/* Where argc is, at the first instruction; false: not known.  The stack of hppa grows upwards:
+ * sp is after all that, and r24 is the address of the arguments. */
+static bool find_argc(const struct session *s, uint64_t pc, uint64_t *at)
 {
-    const struct ctr_thread *t;
-    uint32_t i = 0;
+    const bool up = s->info.elf_machine == EM_PARISC;
+    const int reg = up ? HPPA_R24 : gdb_regs_sp(s->regs);
+    uint8_t bytes[GDB_REG_MAX];
 
-    while ((t = ctr_trace_thread(s->tr, i)) != NULL && t->process != s->process) {
-        i++;
+    if (reg < 0 || !gdb_regs_get(s->regs, s->values, pc, (unsigned)reg, bytes)) {
+        return false;
     }
-    return t;
+    *at = guest_load(&s->guest, bytes, gdb_regs_size(s->regs, (unsigned)reg)) -
+          (up ? s->guest.word : 0);
+    return true;
 }
 
 /* Reads it where the process begins, if a program begins there. */
 static void find_vector(struct session *s, struct file_server *f)
 {
     const struct ctr_moment here = s->at;
-    const struct ctr_thread *first = first_thread(s);
-    const int sp = gdb_regs_sp(s->regs);
+    const struct ctr_thread *first = process_first(s);
     struct ctr_moment at = {.thread = first->index}, fork;
-    uint8_t bytes[GDB_REG_MAX];
-    uint64_t pc;
+    uint64_t pc, argc;
 
-    if (!(s->info.events & CTR_HAS_REG) || first->first || sp < 0 ||
+    if (!(s->info.events & CTR_HAS_REG) || first->first ||
         ctr_moment_fork(s->tr, s->process, &fork, &s->diag) == 1 ||
         ctr_state_at(s->tr, at.thread, 0, s->values, &pc, &at.time_ns, &s->diag) ||
-        !gdb_regs_get(s->regs, s->values, pc, (unsigned)sp, bytes)) {
+        !find_argc(s, pc, &argc)) {
         return;
     }
     /* Memory there; nothing else of the session moves. */
     s->at = at;
     s->memory_there = false;
-    read_vector(s, guest_load(&s->guest, bytes, gdb_regs_size(s->regs, (unsigned)sp)), f);
+    read_vector(s, argc, f);
     s->at = here;
     s->memory_there = false;
 }
@@ -158,7 +161,7 @@ static void find_vector(struct session *s, struct file_server *f)
 static uint64_t vector_value(const struct session *s, const struct file_server *f,
                              uint64_t type)
 {
-    const unsigned word = s->info.addr_bits / 8;
+    const unsigned word = s->guest.word;
 
     for (size_t n = 0; n + 2 * word <= f->auxv_bytes; n += 2 * word) {
         if (guest_load(&s->guest, f->auxv + n, word) == type) {
@@ -194,18 +197,9 @@ static int rank_mapping(void *arg, const struct ctr_mapping *m)
     return 0;
 }
 
-uint64_t files_begin_ns(struct session *s)
-{
-    const struct ctr_thread *first = first_thread(s);
-    uint64_t pc, time_ns = 0;
-
-    ctr_state_at(s->tr, first->index, first->first, NULL, &pc, &time_ns, &s->diag);
-    return time_ns;
-}
-
 static char *find_program(struct session *s, const struct file_server *f)
 {
-    const uint64_t time_ns = files_begin_ns(s);
+    const uint64_t time_ns = process_begin_ns(s);
     struct program_search search = {.entry = vector_value(s, f, AT_ENTRY)};
     struct comm_table *names = NULL;
     struct program program = {0};

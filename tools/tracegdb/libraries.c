@@ -2,8 +2,8 @@
 /*
  * Programs and libraries by the trace's mappings, where no memory is known (no `val'): gdb
  * then cannot read the loader's list of libraries, nor where the program was loaded.  Both
- * follow from the mappings and the headers of the files.  Where memory is known gdb reads it
- * by itself, which also has what the loader has not finished yet.
+ * follow from the mappings and the headers of the files.  Where memory is known the loader's
+ * list is there (linkmap.c), which also has what the loader has not finished yet.
  */
 #include "session.h"
 
@@ -16,6 +16,7 @@
 struct image {
     uint64_t bias, headers, entry, dynamic; /* addresses; 0: there is none */
     uint64_t segment;                       /* of the first one in the headers */
+    uint64_t end;                           /* after the last byte of all */
     uint64_t header_bytes, nr_headers;
     const char *interpreter; /* NULL: none */
 };
@@ -57,8 +58,11 @@ static bool read_headers(const struct session *s, const struct symfile *f, uint6
                        vaddr = guest_load(g, p + 2 * word, word);
         size_t room;
 
-        if (type == PT_LOAD && !segments) {
-            out->segment = out->bias + vaddr;
+        if (type == PT_LOAD) {
+            const uint64_t end = out->bias + vaddr + guest_load(g, p + 5 * word, word);
+
+            out->segment = segments ? out->segment : out->bias + vaddr;
+            out->end = segments && end < out->end ? out->end : end;
             segments = true;
         } else if (type == PT_DYNAMIC) {
             out->dynamic = out->bias + vaddr;
@@ -105,6 +109,8 @@ struct listing {
     struct image main;  /* of the program */
     const char *loader; /* the last part of its interpreter's name */
     uint64_t loader_at; /* 0: not mapped */
+    const char *last;   /* the file listed last, and where it ends */
+    uint64_t last_end;
     bool found, list;
 };
 
@@ -132,9 +138,13 @@ static int on_mapping(void *arg, const struct ctr_mapping *m)
     if (l->loader && !strcmp(last_part(m->path), l->loader)) {
         l->loader_at = m->start;
     }
-    if (!l->list || !image.dynamic) {
+    /* A second segment of a small file begins at its first page, too. */
+    if (!l->list || !image.dynamic ||
+        (l->last && m->start < l->last_end && !strcmp(m->path, l->last))) {
         return 0;
     }
+    l->last = m->path;
+    l->last_end = image.end;
     /* gdb wants the address of a loader's structure, which names the library. */
     return !(textbuf_printf(l->out, "<library name=\"") &&
              textbuf_markup(l->out, m->path, strlen(m->path)) &&
@@ -169,7 +179,7 @@ bool libraries_offsets(struct session *s, const char *program, struct textbuf *b
 
     /* In the way of a program's, Text, Data and Bss, gdb would leave some sections where they
      * are: see kernel.c. */
-    return !program || !look(s, &l, files_begin_ns(s)) || !l.found || !l.main.bias ||
+    return !program || !look(s, &l, process_begin_ns(s)) || !l.found || !l.main.bias ||
            textbuf_printf(b, "TextSeg=%" PRIx64, l.main.segment & mask);
 }
 
@@ -179,10 +189,22 @@ bool libraries_needed(const struct session *s)
            !(s->info.events & CTR_HAS_VAL);
 }
 
-bool libraries_list(struct session *s, const char *program, struct textbuf *b)
+bool libraries_listed(const struct session *s)
 {
-    struct listing l = {.out = b, .program = program, .list = true};
+    return !s->info.machine && s->info.events & CTR_HAS_MAP;
+}
 
+bool libraries_list(struct session *s, const char *program, struct textbuf *b,
+                    bool *known)
+{
+    struct listing l = {.out = b, .program = program};
+
+    *known = libraries_needed(s);
+    if (!*known) {
+        return !program || !look(s, &l, process_begin_ns(s)) || !l.found ||
+               linkmap_list(s, l.main.dynamic, b, known);
+    }
+    l.list = true;
     if (!textbuf_printf(b, "<library-list-svr4 version=\"1.0\">\n")) {
         return false;
     }

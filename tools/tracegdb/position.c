@@ -214,6 +214,27 @@ bool position_has(const struct session *s, const struct ctr_thread *t)
                                          (!t->end_ns || s->at.time_ns < t->end_ns)));
 }
 
+/* There is one, as the session is in the process. */
+const struct ctr_thread *process_first(const struct session *s)
+{
+    const struct ctr_thread *t;
+    uint32_t i = 0;
+
+    while ((t = ctr_trace_thread(s->tr, i)) != NULL && t->process != s->process) {
+        i++;
+    }
+    return t;
+}
+
+uint64_t process_begin_ns(struct session *s)
+{
+    const struct ctr_thread *first = process_first(s);
+    uint64_t pc, time_ns = 0;
+
+    ctr_state_at(s->tr, first->index, first->first, NULL, &pc, &time_ns, &s->diag);
+    return time_ns;
+}
+
 /* ---------------------------------------------------------------------- memory */
 
 int position_memory_at(struct session *s, const struct ctr_moment *at, uint64_t addr,

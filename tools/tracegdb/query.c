@@ -56,7 +56,7 @@ static bool put_supported(struct session *s, const char *peer)
         "QPassSignals+;qXfer:features:read+;qXfer:threads:read+%s%s%s",
         PACKET_MOST, s->info.machine ? "" : ";qXfer:exec-file:read+;qXfer:auxv:read+",
         has_calls(s) ? ";QCatchSyscalls+;qXfer:siginfo:read+" : "",
-        libraries_needed(s) ? ";qXfer:libraries-svr4:read+" : "");
+        libraries_listed(s) ? ";qXfer:libraries-svr4:read+" : "");
 }
 
 /* ---------------------------------------------------------------------- threads */
@@ -115,8 +115,11 @@ static bool make_document(struct session *s, const char *object, const char *ann
     if (!strcmp(object, "threads")) {
         return make_threads(s, b);
     }
-    if (!strcmp(object, "libraries-svr4") && libraries_needed(s)) {
-        return libraries_list(s, files_program(s), b);
+    if (!strcmp(object, "libraries-svr4") && libraries_listed(s)) {
+        const bool ok = libraries_list(s, files_program(s), b, none);
+
+        *none = !*none;
+        return ok;
     }
     if (!strcmp(object, "features") && !strcmp(annex, "target.xml")) {
         text = gdb_regs_xml(s->regs);

@@ -16,6 +16,7 @@
  *   query.c      packets that begin with q and Q
  *   files.c      files that gdb reads, for symbols
  *   libraries.c  where programs and libraries are, by the mappings
+ *   linkmap.c    where libraries are, by the loader's list in memory
  *   kernel.c     where a machine's kernel is
  *   position.c   threads, registers, memory at the position
  *   resume.c     going on, to a breakpoint, a watchpoint, a signal, an end
@@ -242,6 +243,11 @@ int position_pc(struct session *s, uint64_t ordinal, uint64_t *pc);
 /* Whether a thread of the process is there at the position. */
 bool position_has(const struct session *s, const struct ctr_thread *t);
 
+/* The thread that the process begins with, and the time of its first instruction, when its
+ * program is mapped. */
+const struct ctr_thread *process_first(const struct session *s);
+uint64_t process_begin_ns(struct session *s);
+
 /* As ctr_memory_read, at the position, or anywhere else. */
 int position_memory(struct session *s, uint64_t addr, uint8_t *out, uint8_t *known,
                     size_t n);
@@ -370,8 +376,6 @@ bool query(struct session *s, const char *packet, size_t n);
 
 /* The file of the process's program as the guest names it, or NULL. */
 const char *files_program(struct session *s);
-/* The time of the process's first instruction, when its program is mapped. */
-uint64_t files_begin_ns(struct session *s);
 /* The auxiliary vector at the begin of the process, if its initial stack is known; NULL */
 const uint8_t *files_auxv(struct session *s, size_t *n);
 /* Answers a vFile packet, from after "vFile:"; false: no memory. */
@@ -382,15 +386,23 @@ void files_close(struct session *s);
 
 /* Whether gdb cannot find libraries by itself: no memory is known, but mappings are. */
 bool libraries_needed(const struct session *s);
+/* Whether there is a list of them. */
+bool libraries_listed(const struct session *s);
 /* The document of qXfer:libraries-svr4, at the position, without the program (as files_program
- * has it, or NULL); false: no memory. */
-bool libraries_list(struct session *s, const char *program, struct textbuf *b);
+ * has it, or NULL).  False: no memory; *known: there is one, else gdb reads memory by itself. */
+bool libraries_list(struct session *s, const char *program, struct textbuf *b,
+                    bool *known);
 /* The answer to qOffsets for a program that was not loaded where its file says; nothing: it
  * was, or that is not known.  False: no memory. */
 bool libraries_offsets(struct session *s, const char *program, struct textbuf *b);
 /* The entries of the auxiliary vector that say where the program and its loader are; their
  * bytes, at most `most', 0 if that is not known or gdb can read the vector. */
 size_t libraries_auxv(struct session *s, const char *program, uint8_t *out, size_t most);
+
+/* ------------------------------------------------------------------- linkmap.c */
+
+/* As libraries_list, of memory, by the address of the program's dynamic section. */
+bool linkmap_list(struct session *s, uint64_t dynamic, struct textbuf *b, bool *known);
 
 /* -------------------------------------------------------------------- kernel.c */
 
