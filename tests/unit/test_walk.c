@@ -621,15 +621,18 @@ static void same_items(const struct items *got, const struct items *want)
 }
 
 static void replay(struct world *w, const struct ctr_filter *filter, unsigned kinds,
-                   unsigned workers, uint32_t piece, struct items *out)
+                   unsigned workers, uint32_t piece, const uint8_t *registers,
+                   struct items *out)
 {
     struct ctr_diag diag = {.text = ""};
     struct ctr_replay_ops ops = {.ordered = got_ordered};
     ops.exec = kinds & 1 ? got_exec : NULL;
     ops.reg = kinds & 2 ? got_reg : NULL;
     ops.os = kinds & 4 ? got_os : NULL;
-    const struct ctr_replay_opts opts = {
-        .workers = workers, .piece_insns = piece, .filter = filter};
+    const struct ctr_replay_opts opts = {.workers = workers,
+                                         .piece_insns = piece,
+                                         .filter = filter,
+                                         .registers = registers};
     out->n = 0;
     if (ctr_replay(w->tr, &ops, out, &opts, &diag)) {
         fail_msg("%s: %s", diag.field, diag.text);
@@ -672,15 +675,48 @@ static void test_replay(void **unused)
             select_items(&w, &all, kinds, &want);
             for (unsigned i = 0; i < 5; i++) {
                 for (unsigned workers = 1; workers <= 3; workers += 2) {
-                    replay(&w, NULL, kinds, workers, pieces[i], &got);
+                    replay(&w, NULL, kinds, workers, pieces[i], NULL, &got);
                     same_items(&got, &want);
                 }
             }
         }
         free_world(&w);
         make_world(&w, seed, 12, CTR_OPEN_STREAM, 0);
-        replay(&w, NULL, 7, 1, 20, &got);
+        replay(&w, NULL, 7, 1, 20, NULL, &got);
         same_items(&got, &w.want);
+        free_world(&w);
+    }
+    free(got.i);
+    free(want.i);
+}
+
+/* Of some registers the changes are the same as with all others. */
+static void test_registers(void **unused)
+{
+    (void)unused;
+    struct items got = {0}, want = {0};
+    for (uint64_t seed = 80; seed < 95; seed++) {
+        struct world w;
+        make_world(&w, seed, 12, 0, 0);
+        for (unsigned i = 0; i < 60; i++) {
+            const struct ctr_filter all = {0};
+            const unsigned kinds = 2 | (i & 5);
+            uint8_t registers[SHOWN];
+            size_t n = 0;
+            for (unsigned k = 0; k < SHOWN; k++) {
+                registers[k] = below(i % 3 + 2) == 0;
+            }
+            select_items(&w, &all, kinds, &want);
+            for (size_t k = 0; k < want.n; k++) {
+                if (want.i[k].kind != 'r' || registers[want.i[k].what]) {
+                    want.i[n++] = want.i[k];
+                }
+            }
+            want.n = n;
+            replay(&w, NULL, kinds, 1 + below(3), below(2) ? below(60) : 0, registers,
+                   &got);
+            same_items(&got, &want);
+        }
         free_world(&w);
     }
     free(got.i);
@@ -751,7 +787,7 @@ static void test_filter(void **unused)
             random_filter(&w, &f, &tid, &pc);
             unsigned kinds = 1 + below(7);
             select_items(&w, &f, kinds, &want);
-            replay(&w, &f, kinds, 1 + below(3), below(3) ? below(60) : 0, &got);
+            replay(&w, &f, kinds, 1 + below(3), below(3) ? below(60) : 0, NULL, &got);
             same_items(&got, &want);
             struct ctr_cursor *c;
             assert_int_equal(ctr_cursor_open(&c, w.tr, &f, NULL), 0);
@@ -895,9 +931,8 @@ static void test_state(void **unused)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_replay),
-        cmocka_unit_test(test_filter),
-        cmocka_unit_test(test_state),
+        cmocka_unit_test(test_replay), cmocka_unit_test(test_registers),
+        cmocka_unit_test(test_filter), cmocka_unit_test(test_state),
         cmocka_unit_test(test_states),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

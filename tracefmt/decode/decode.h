@@ -56,6 +56,8 @@ struct dlocal {
     uint16_t nderived;
     uint16_t loads; /* among the nplain */
     uint16_t stores;
+    uint16_t nreg;
+    uint16_t has_data; /* the nplain have values */
 };
 
 struct extra {

@@ -95,6 +95,13 @@ static inline int decoder_plain_addrs(struct decoder *d, const struct dlocal *l)
     return 0;
 }
 
+/*
+ * decode_plain.c: the values of the accesses of such a run, and what it writes into
+ * registers, l->nreg in d->reg.
+ */
+int decoder_plain_data(struct decoder *d, const struct dlocal *l);
+int decoder_plain_regs(struct decoder *d, const struct dlocal *l);
+
 /* Whether the next run is one that makes all of its block, without any marker. */
 static inline int decoder_at_plain(const struct decoder *d)
 {

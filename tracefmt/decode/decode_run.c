@@ -230,45 +230,22 @@ static int check_end(struct decoder *d)
  */
 static int plain_slots(struct decoder *d, const struct dlocal *l, struct run *r)
 {
-    const struct block *b = l->block;
+    int err = 0;
     if (d->want & DEC_MEM) {
-        int err = decoder_plain_addrs(d, l);
-        if (err) {
-            return err;
-        }
+        err = decoder_plain_addrs(d, l);
         d->loads += l->loads;
         d->stores += l->stores;
         r->access = &d->slot[l->access];
         r->naccess = l->nplain;
     }
-    if (!(d->want & (DEC_VAL | DEC_REG))) {
-        return 0;
+    if (!err && d->want & DEC_VAL) {
+        err = decoder_plain_data(d, l);
     }
-    /* may be NULL with registers alone */
-    struct ctr_access *a = d->slot ? &d->slot[l->access] : NULL;
-    int err = decoder_slot_room(d, 0, b->nreg);
-    if (!err && d->want & DEC_VAL && buf_reserve(&d->data, b->value_bytes + 8)) {
-        err = ctr_fail_nomem(d->diag);
+    if (!err && d->want & DEC_REG) {
+        err = decoder_plain_regs(d, l);
+        r->regs = d->reg;
+        r->nreg = l->nreg;
     }
-    if (!err && d->want & DEC_REG && b->nreg > d->reg_n - d->reg_at) {
-        err = decoder_bad(d, "chunk.words", "slots missing");
-    }
-    for (unsigned k = 0; !err && k < b->pub.nslot; k++) {
-        const struct ctr_slot *s = &b->pub.slots[k];
-        if (s->reg) {
-            if (d->want & DEC_REG) {
-                d->reg_at++;
-                err = next_reg(d, (size_t)l->slot + k, s, &d->reg[r->nreg++]);
-            }
-        } else if (s->group == 0 && d->want & DEC_VAL) {
-            if (!s->novalue) {
-                err = next_data(d, (size_t)l->slot + k, s, a);
-                a->data = d->data.p + (uintptr_t)a->data;
-            }
-            a++;
-        }
-    }
-    r->regs = d->reg;
     return err;
 }
 

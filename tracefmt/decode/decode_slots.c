@@ -54,18 +54,33 @@ static int next_addr(struct decoder *d, const struct dlocal *l, unsigned k,
 
 int decoder_misses(struct decoder *d, const struct dlocal *l, uint32_t at, unsigned n)
 {
-    const uint16_t *own = block_own(l->block);
+    const uint16_t *own = l->nderived ? block_own(l->block) : NULL;
     uint64_t *step = d->step + l->access;
+    /* local, as the compiler cannot know that no step is written over them */
+    const uint8_t *p = d->steps, *const end = d->steps_end, *const same = d->same_bits;
+    uint64_t last = d->last_miss;
+    uint32_t m = d->miss_at;
     for (unsigned from = 0; from < n; from += DECODER_HITS) {
         unsigned some = n - from < DECODER_HITS ? n - from : DECODER_HITS;
         uint64_t miss = decoder_miss_bits(d, at + from, some);
-        for (; miss; miss &= miss - 1) {
+        for (; miss; miss &= miss - 1, m++) {
             unsigned i = from + (unsigned)__builtin_ctzll(miss);
-            if (decoder_miss(d, &step[l->nderived ? own[i] : i])) {
+            if (m >= d->miss_n) {
                 return decoder_bad(d, "chunk.addrs", "steps missing");
             }
+            if (!(same[m >> 3] >> (m & 7) & 1)) {
+                uint64_t z;
+                if (get_varint(&p, end, &z)) {
+                    return decoder_bad(d, "chunk.addrs", "steps missing");
+                }
+                last = unzigzag64(z);
+            }
+            step[own ? own[i] : i] = last;
         }
     }
+    d->steps = p;
+    d->last_miss = last;
+    d->miss_at = m;
     return 0;
 }
 
@@ -83,7 +98,8 @@ static inline int next_slot(struct decoder *d, const struct dlocal *l, unsigned 
             return decoder_bad(d, "chunk.words", "a slot out of place");
         }
         d->reg_at++;
-        return next_reg(d, (size_t)l->slot + k, s, &d->reg[r->nreg++]);
+        return next_reg(d, &d->regvals, slot_pieces(d, (size_t)l->slot + k), s,
+                        &d->reg[r->nreg++]);
     }
     if (!(d->want & (DEC_MEM | DEC_COUNT))) {
         return 0;
@@ -103,7 +119,9 @@ static inline int next_slot(struct decoder *d, const struct dlocal *l, unsigned 
     }
     *a = d->slot[l->access + block_at(b)[k]];
     a->data = NULL;
-    return d->want & DEC_VAL && !s->novalue ? next_data(d, (size_t)l->slot + k, s, a) : 0;
+    return d->want & DEC_VAL && !s->novalue
+               ? next_data(d, &d->vals, slot_pieces(d, (size_t)l->slot + k), s, a)
+               : 0;
 }
 
 int decoder_slot_room(struct decoder *d, size_t accesses, size_t regs)

@@ -6,6 +6,23 @@
 #include "decode/decode.h"
 #include "base/le.h"
 
+/* The pieces of the slot with this number in the chunk. */
+static inline struct piece *slot_pieces(const struct decoder *d, size_t at)
+{
+    return &d->piece[d->piece_of[at]];
+}
+
+/*
+ * Of a column what changes while it is read: copied, so that it need not be in memory.
+ */
+static inline void value_settle(struct value_in *to, const struct value_in *v)
+{
+    to->miss = v->miss;
+    to->at = v->at;
+    to->prev = v->prev;
+    to->prev2 = v->prev2;
+}
+
 /* Whether the next piece was predicted. Returns -1 if there is none. */
 static inline int value_hit(struct value_in *v)
 {
@@ -20,15 +37,18 @@ static inline int value_hit(struct value_in *v)
  * Decodes a piece by its predictor; place: the previous value at its place. Returns 0
  * or -1.
  */
-static inline int next_piece(struct value_in *c, struct piece *p, uint64_t place,
-                             uint64_t *out)
+static inline __attribute__((always_inline)) int
+next_piece(struct value_in *c, struct piece *p, uint64_t place, uint64_t *out)
 {
     uint64_t mask = p->mask;
-    const uint64_t guess[4] = {p->last + p->step, c->prev, c->prev2, place};
     unsigned mode = p->mode;
-    uint64_t v = guess[mode];
+    uint64_t v = mode == VALUE_STRIDE  ? p->last + p->step
+                 : mode == VALUE_PLACE ? place
+                 : mode == VALUE_PREV  ? c->prev
+                                       : c->prev2;
     int hit = value_hit(c);
     if (hit != 1) {
+        const uint64_t guess[4] = {p->last + p->step, c->prev, c->prev2, place};
         uint64_t z;
         if (hit < 0 || get_varint(&c->miss, c->miss_end, &z)) {
             return -1;
@@ -62,11 +82,10 @@ static inline int data_room(struct decoder *d, size_t n, size_t *off)
     return 0;
 }
 
-/* The data of an inline access. */
-static inline int next_data(struct decoder *d, size_t at, const struct ctr_slot *s,
-                            struct ctr_access *a)
+/* The data of an inline access, of pieces p, in column c. */
+static inline int next_data(struct decoder *d, struct value_in *c, struct piece *p,
+                            const struct ctr_slot *s, struct ctr_access *a)
 {
-    struct piece *p = &d->piece[d->piece_of[at]];
     size_t off;
     if (data_room(d, s->size, &off)) {
         return -CTR_E_NOMEM;
@@ -75,7 +94,7 @@ static inline int next_data(struct decoder *d, size_t at, const struct ctr_slot 
         uint64_t addr = a->addr + p->off, v;
         uint64_t *word = &d->memory[value_place(addr)];
         unsigned shift = value_shift(addr, p->turn);
-        if (next_piece(&d->vals, p, *word >> shift, &v)) {
+        if (next_piece(c, p, *word >> shift, &v)) {
             return decoder_bad(d, "chunk.values", "values missing");
         }
         *word = (*word & ~(p->mask << shift)) | v << shift;
@@ -122,22 +141,21 @@ static inline int extra_data(struct decoder *d, struct ctr_access *a)
 
 /* --------------------------------------------------------------- registers */
 
-/* The value that a register slot made. */
-static inline int next_reg(struct decoder *d, size_t at, const struct ctr_slot *s,
-                           struct reg_write *w)
+/* The value that a register slot made, of pieces p, in column c. */
+static inline int next_reg(struct decoder *d, struct value_in *c, struct piece *p,
+                           const struct ctr_slot *s, struct reg_write *w)
 {
-    struct piece *p = &d->piece[d->piece_of[at]];
-    uint64_t half[2] = {0, 0};
-    for (unsigned k = value_pieces(s->size); k-- > 0; p++) {
-        if (next_piece(&d->regvals, p, d->regs[p->place], &half[k])) {
-            return decoder_bad(d, "chunk.regs", "values missing");
-        }
-        d->regs[p->place] = half[k];
-    }
     w->insn = s->insn;
     w->reg = s->group;
-    put64(w->value, half[0]);
-    put64(w->value + 8, half[1]);
+    put64(w->value + 8, 0);
+    for (unsigned k = value_pieces(s->size); k-- > 0; p++) {
+        uint64_t v;
+        if (next_piece(c, p, d->regs[p->place], &v)) {
+            return decoder_bad(d, "chunk.regs", "values missing");
+        }
+        d->regs[p->place] = v;
+        put64(w->value + 8 * k, v);
+    }
     return 0;
 }
 

@@ -101,6 +101,8 @@ static int load_locals(struct decoder *d, const struct ctr_trace *tr, uint32_t n
             .nplain = b->nplain,
             .nown = b->nown,
             .nderived = b->nderived,
+            .nreg = b->nreg,
+            .has_data = b->value_bytes != 0,
             .loads = block_group_loads(b)[0],
             .stores = block_group_stores(b)[0],
         };

@@ -23,6 +23,7 @@ struct feed {
     uint32_t kinds;
     int runs;                  /* runs of blocks will be decoded; 1 at first ... */
     unsigned want;             /* ... and DEC_* with them */
+    const uint8_t *registers;  /* ctr_replay_opts.registers */
     uint32_t os;               /* CTR_KIND_* of the wanted system events */
     int slices;                /* events are decoded for the order of threads: lanes.h */
     uint32_t follows;          /* CTR_KIND_TASK, _CTX: what they say last is known */

@@ -74,6 +74,7 @@ int walk_begin(struct walk *w, const struct feed *f, const struct raw_chunk *raw
         if (w->regs.view != w->view && regstate_init(&w->regs, w->view)) {
             return ctr_fail_nomem(diag);
         }
+        w->regs.wanted = f->registers;
         regstate_set(&w->regs, w->dec.state);
     }
     w->reg_next = 0;
@@ -188,4 +189,20 @@ void walk_out_event(const struct walk *w, uint32_t k, struct ctr_reg_change *c)
     c->insn = w->last_block ? w->last_insn : 0;
     c->block = w->last_block ? &w->last_block->pub : NULL;
     c->thread = w->thread;
+}
+
+uint64_t walk_runs_alone(const struct walk *w)
+{
+    const struct decoder *d = &w->dec;
+    uint64_t n = UINT64_MAX, next = w->run_at + 1;
+    if (w->events.have) {
+        n = w->events.run > next ? w->events.run - next : 0;
+    }
+    if (d->have_extra && n > d->extra.run - d->run) {
+        n = d->extra.run - d->run;
+    }
+    if (d->have_reg_extra && n > d->reg_extra.run - d->run) {
+        n = d->reg_extra.run - d->run;
+    }
+    return n;
 }

@@ -99,6 +99,9 @@ static inline int walk_between(const struct walk *w)
     return w->events.have || w->view;
 }
 
+/* The number of the following runs that have nothing before them. */
+uint64_t walk_runs_alone(const struct walk *w);
+
 /* Whether the filter selects that event. */
 int walk_event_selected(struct walk *w);
 

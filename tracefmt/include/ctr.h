@@ -1120,6 +1120,9 @@ struct ctr_replay_opts {
     uint8_t slices;
     uint8_t phys;  /* 1: accesses come with physical addresses (CTR_HAS_PHYS) */
     uint8_t tasks; /* 1: for ctr_job_task */
+    /* Not NULL: for each register of the trace 1 if reg callbacks are wanted for it, or 0.
+     * Some are computed from others at each instruction; what is not wanted costs less. */
+    const uint8_t *registers;
 };
 
 /*

@@ -173,7 +173,8 @@ int regstate_init(struct regstate *s, const struct regview *v)
     s->shown = calloc(1, v->bytes + 1);
     s->known = calloc(3, v->n + 1);
     s->dirty = calloc(2 * ((size_t)v->n + 1), sizeof(s->dirty[0]));
-    if (!s->raw || !s->shown || !s->known || !s->dirty) {
+    s->way = calloc((size_t)v->table->n + 1, sizeof(s->way[0]));
+    if (!s->raw || !s->shown || !s->known || !s->dirty || !s->way) {
         regstate_fini(s);
         return -1;
     }
@@ -189,6 +190,7 @@ void regstate_fini(struct regstate *s)
     free(s->shown);
     free(s->known);
     free(s->dirty);
+    free(s->way);
     memset(s, 0, sizeof(*s));
 }
 
@@ -204,14 +206,6 @@ static struct regval entry_value(const struct regstate *s, unsigned entry)
     return (struct regval){le64(v), le64(v + 8)};
 }
 
-/* Replaces n bytes; returns 1 if they differ from the old ones. */
-static inline int replace(uint8_t *old, const uint8_t *now, size_t n)
-{
-    int same = memcmp(old, now, n) == 0;
-    memcpy(old, now, n);
-    return !same;
-}
-
 static int compute(struct regstate *s, const struct shown_reg *r)
 {
     struct regval in[DERIVE_MAX_IN];
@@ -223,7 +217,7 @@ static int compute(struct regstate *s, const struct shown_reg *r)
     struct regval v = r->derive->fn(&a);
     put64(value, v.lo);
     put64(value + 8, v.hi);
-    return replace(s->shown + r->off, value, r->pub.size);
+    return regstate_replace(s->shown + r->off, value, r->pub.size);
 }
 
 /* Updates shown register i; returns 1 if its value changed. */
@@ -232,21 +226,48 @@ static inline int refresh(struct regstate *s, unsigned i)
     const struct shown_reg *r = &s->view->reg[i];
     uint8_t *old = s->shown + r->off;
     const uint8_t *now = s->raw + r->raw_off;
-    int changed = r->derive          ? compute(s, r)
-                  : r->pub.size == 8 ? replace(old, now, 8)
-                  : r->pub.size == 4 ? replace(old, now, 4)
-                                     : replace(old, now, r->pub.size);
+    int changed = r->derive ? compute(s, r) : regstate_replace(old, now, r->pub.size);
     changed |= !s->known[i];
     s->known[i] = 1;
     return changed;
+}
+
+static struct entry_way way_of(const struct regstate *s, uint32_t entry)
+{
+    const struct regview *v = s->view;
+    const uint32_t from = v->feed_at[entry], to = v->feed_at[entry + 1];
+    struct entry_way w = {.raw_off = v->table->reg[entry].off, .way = WAY_NONE};
+    for (uint32_t i = from; i < to; i++) {
+        const struct shown_reg *r = &v->reg[v->feed[i]];
+        if (s->is_dirty[v->feed[i]]) {
+            continue; /* it is not wanted */
+        }
+        const int alone = w.way == WAY_NONE && !r->derive && r->nparts == 1 &&
+                          (r->pub.size == 8 || r->pub.size == 4) && s->all_known;
+        w.way = alone ? WAY_NUMBER : WAY_ANY;
+        if (!alone) {
+            break;
+        }
+        w.shown = v->feed[i];
+        w.shown_off = r->off;
+        w.size = (uint8_t)r->pub.size;
+    }
+    return w;
 }
 
 void regstate_set(struct regstate *s, const uint8_t *state)
 {
     const struct regview *v = s->view;
     memset(s->known, 0, v->n);
-    memset(s->is_dirty, 0, v->n);
+    for (uint32_t i = 0; i < v->n; i++) {
+        /* What is not wanted is as if it were in the list already. */
+        s->is_dirty[i] = s->wanted && !s->wanted[i];
+    }
     s->ndirty = s->nchanged = 0;
+    s->all_known = state != NULL;
+    for (uint32_t i = 0; i < v->table->n; i++) {
+        s->way[i] = way_of(s, i);
+    }
     if (!state) {
         memset(s->raw, 0, v->table->state_bytes);
         memset(s->shown, 0, v->bytes);
@@ -258,24 +279,24 @@ void regstate_set(struct regstate *s, const uint8_t *state)
     }
 }
 
-static int ascending(const void *a, const void *b)
+/* An instruction changes few of them, so each is inserted at its place. */
+static void add_changed(struct regstate *s, uint16_t reg)
 {
-    const uint16_t *x = a, *y = b;
-    return (*x > *y) - (*x < *y);
+    uint32_t i = s->nchanged++;
+    for (; i > 0 && s->changed[i - 1] > reg; i--) {
+        s->changed[i] = s->changed[i - 1];
+    }
+    s->changed[i] = reg;
 }
 
-void regstate_settle(struct regstate *s)
+void regstate_settle_dirty(struct regstate *s)
 {
-    s->nchanged = 0;
     for (uint32_t i = 0; i < s->ndirty; i++) {
         uint16_t r = s->dirty[i];
         s->is_dirty[r] = 0;
         if (refresh(s, r)) {
-            s->changed[s->nchanged++] = r;
+            add_changed(s, r);
         }
     }
     s->ndirty = 0;
-    if (s->nchanged > 1) {
-        qsort(s->changed, s->nchanged, sizeof(s->changed[0]), ascending);
-    }
 }

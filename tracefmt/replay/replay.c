@@ -347,6 +347,7 @@ int ctr_replay(struct ctr_trace *tr, const struct ctr_replay_ops *ops, void *arg
     choose_columns(&rp);
     rp.feed.follows |=
         opts && opts->tasks && tr->events & CTR_HAS_TASK ? CTR_KIND_TASK : 0;
+    rp.feed.registers = opts ? opts->registers : NULL;
     rp.feed.slices = opts && opts->slices && rp.decodes && lanes_needed(tr);
     bundles_init(&rp.bundles, &rp.feed);
     clock_gettime(CLOCK_MONOTONIC, &rp.prog_time);

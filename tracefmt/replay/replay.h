@@ -57,7 +57,8 @@ enum fast_kind {
     FAST_COUNT,  /* with numbers of accesses */
     FAST_ADDRS,  /* with addresses */
     FAST_EVENTS, /* events of instructions, and run callbacks if they are set */
-    FAST_SKIP,   /* nothing: the runs are before the piece */
+    FAST_FULL, /* run callbacks, with values, or callbacks of registers: replay_full.c */
+    FAST_SKIP, /* nothing: the runs are before the piece */
 };
 
 struct ctr_job {
@@ -147,9 +148,19 @@ int replay_bundle(struct ctr_job *job);
 enum fast_kind replay_fast_kind(const struct replay *rp);
 int replay_fast(struct ctr_job *job, int *pending);
 /*
- * replay_fast.c, unless the kind is FAST_NOT: passes over runs that end before the
- * piece.
+ * replay_fast.c, unless the kind is FAST_NOT or FAST_FULL, where runs before the piece change
+ * what those in it have: passes over runs that end before the piece.
  */
 int replay_skip(struct ctr_job *job, int *pending);
+/*
+ * replay_full.c: delivers runs of the kind FAST_FULL as replay_fast does, but leaves the walk
+ * at the last one that was delivered.
+ */
+int replay_full(struct ctr_job *job);
+/*
+ * replay_full.c: calls back for the register changes of the instructions of a run that are in
+ * the piece, from its write number *next on.
+ */
+int replay_reg_changes(struct ctr_job *job, const struct run *r, uint32_t *next);
 
 #endif

@@ -15,14 +15,16 @@ enum fast_kind replay_fast_kind(const struct replay *rp)
     const struct ctr_replay_ops *ops = rp->ops;
     const struct feed *f = &rp->feed;
     const uint32_t both = CTR_KIND_LOAD | CTR_KIND_STORE;
-    if (f->want & (DEC_REG | DEC_VAL | DEC_PHYS) || !f->runs || f->filter.privileges ||
-        feed_chooses(f)) {
+    const int narrow = f->filter.npc || f->filter.naddr || f->filter.nphys;
+    if (f->want & DEC_PHYS || !f->runs || f->filter.privileges || feed_chooses(f)) {
         return FAST_NOT;
+    }
+    if (f->want & (DEC_REG | DEC_VAL)) {
+        return narrow || ops->exec || ops->mem ? FAST_NOT : FAST_FULL;
     }
     if (ops->exec || ops->mem) {
         int exec = !ops->exec || f->kinds & CTR_KIND_EXEC;
         int mem = !ops->mem || !(f->want & DEC_MEM) || (f->kinds & both) == both;
-        const int narrow = f->filter.npc || f->filter.naddr || f->filter.nphys;
         return narrow || !exec || !mem ? FAST_NOT : FAST_EVENTS;
     }
     return !ops->run             ? FAST_NOT
@@ -72,20 +74,6 @@ static int call_events(struct ctr_job *job, const struct ctr_run *r,
     return 0;
 }
 
-/* Number of the following runs that have nothing before them. */
-static uint64_t runs_alone(const struct walk *w)
-{
-    const struct decoder *d = &w->dec;
-    uint64_t n = UINT64_MAX, next = w->run_at + 1;
-    if (w->events.have) {
-        n = w->events.run > next ? w->events.run - next : 0;
-    }
-    if (d->have_extra && n > d->extra.run - d->run) {
-        n = d->extra.run - d->run;
-    }
-    return n;
-}
-
 /* A run that was left early, or made groups, as replay_work.c delivers it. */
 static void other_run(const struct ctr_job *job, const struct run *r, struct ctr_run *out)
 {
@@ -124,7 +112,7 @@ ALWAYS_INLINE int fast_runs(struct ctr_job *job, const int kind, int *pending)
     const int counts = kind == FAST_EVENTS ? job->rp->counts : kind != FAST_RUN;
     const int lists = kind == FAST_EVENTS ? job->rp->lists : kind == FAST_ADDRS;
     struct ctr_run run = {.thread = job->thread};
-    uint64_t most = runs_alone(w);
+    uint64_t most = walk_runs_alone(w);
     uint64_t n = 0, loads = 0, stores = 0;
     int ret = 0;
     for (; n < most && d->at < d->ntok; n++) {
@@ -236,6 +224,8 @@ int replay_fast(struct ctr_job *job, int *pending)
         return runs_with_addrs(job, pending);
     case FAST_EVENTS:
         return runs_as_events(job, pending);
+    case FAST_FULL:
+        return replay_full(job);
     default:
         return 0;
     }

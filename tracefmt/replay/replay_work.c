@@ -37,6 +37,9 @@ static int do_between(struct ctr_job *job)
         return ret < 0 ? ret : 0;
     }
     walk_outs(w);
+    if (!w->regs.nchanged) {
+        return 0;
+    }
     if (place < p->place_lo || !walk_out_selected(w)) {
         return 0;
     }
@@ -93,8 +96,13 @@ static int do_insns_plain(struct ctr_job *job)
 
 static int do_insns_regs(struct ctr_job *job)
 {
-    regstate_settle(&job->walk->regs); /* changes of skipped runs */
-    return do_insns(job, &job->walk->regs);
+    struct walk *w = job->walk;
+    const struct ctr_replay_ops *ops = job->rp->ops;
+    if (!ops->exec && !ops->mem && !w->sel.has_pcs && !w->sel.has_addrs) {
+        return replay_reg_changes(job, &w->run, &w->reg_next);
+    }
+    regstate_settle(&w->regs); /* changes of skipped runs */
+    return do_insns(job, &w->regs);
 }
 
 /* The accesses of the run that belong to this piece. */
@@ -190,7 +198,9 @@ static int do_runs(struct ctr_job *job)
             return 0;
         }
         if (walk_end(w) < p->lo) {
-            ret = rp->fast != FAST_NOT ? replay_skip(job, &pending) : 0;
+            ret = rp->fast != FAST_NOT && rp->fast != FAST_FULL
+                      ? replay_skip(job, &pending)
+                      : 0;
             continue;
         }
         ret = do_run(job);
