@@ -13,7 +13,7 @@
 
 /* Begins a new batch, at a run that does not resume another one. */
 #define BATCH_RUNS 4096u
-#define BATCH_ACCESSES 8192u
+#define BATCH_ACCESSES 2048u
 #define BATCH_POOL (1u << 20)
 
 /* A run: number of its code, first and end instruction. */

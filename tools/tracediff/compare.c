@@ -180,6 +180,7 @@ static void close_side(struct side *s)
     skip_fini(s);
     free(s->ignored.v);
     free(s->registers);
+    free(s->wanted);
     ctr_close(s->trace);
     ctr_close(s->view);
 }

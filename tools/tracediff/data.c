@@ -127,44 +127,6 @@ static void do_event(struct pair *p, uint32_t e, uint32_t ea, uint32_t eb)
     s[1].event += b != NULL;
 }
 
-/* Where the page of an address is in p->higher. */
-static size_t page_slot(uint64_t addr)
-{
-    const uint64_t page = addr >> 12;
-
-    return (size_t)(page ^ page >> 6) % PAIR_PAGES;
-}
-
-/* Whether two addresses are known to mean the same. */
-static inline bool is_known(const struct pair *p, uint64_t a, uint64_t b)
-{
-    const size_t i = page_slot(a);
-
-    return p->higher[i].page == (a >> 12) + 1 && p->higher[i].distance == b - a;
-}
-
-/* Remembers that they do, for the page: mappings begin and end with pages. */
-static void know(struct pair *p, uint64_t a, uint64_t b)
-{
-    const size_t i = page_slot(a);
-
-    if (a != b && !((a ^ b) & 0xfff)) {
-        p->higher[i].page = (a >> 12) + 1;
-        p->higher[i].distance = b - a;
-    }
-}
-
-/* Forgets all of that if a mapping has changed. */
-static void forget(struct pair *p)
-{
-    const uint32_t changes = p->space[0].changes + p->space[1].changes;
-
-    if (p->higher_as_of != changes) {
-        memset(p->higher, 0, sizeof(p->higher));
-        p->higher_as_of = changes;
-    }
-}
-
 /* Accesses that are equal, or whose addresses are known to mean the same, from the spots on;
  * most are. */
 static void pass_equal(struct pair *p, const uint32_t pos[2], uint32_t most)
@@ -177,7 +139,7 @@ static void pass_equal(struct pair *p, const uint32_t pos[2], uint32_t most)
 
     while (a < a_end && b < b_end && a->pos - pos[0] < most &&
            a->pos - pos[0] == b->pos - pos[1] &&
-           (a->addr == b->addr || (still && is_known(p, a->addr, b->addr))) &&
+           (a->addr == b->addr || (still && same_page(p, a->addr, b->addr))) &&
            a->what == b->what && a->value == b->value && access_size(a) <= 8) {
         a++;
         b++;
@@ -218,7 +180,7 @@ static void do_access(struct pair *p, uint32_t at, uint32_t xa, uint32_t xb)
     if (!same) {
         access_differs(p, a, b, kind, p->equal + at);
     } else if (!p->opt->ignore_addresses) {
-        know(p, a->addr, b->addr);
+        same_page_add(p, a->addr, b->addr);
     }
     s[0].access += a != NULL;
     s[1].access += b != NULL;
@@ -238,7 +200,7 @@ void data_compare(struct pair *p, uint32_t n, bool before)
         const uint32_t e = ea < eb ? ea : eb;
         uint32_t xa, xb, x, wa, wb, w;
 
-        forget(p);
+        same_page_forget(p);
         if (s[0].b && s[1].b && n) {
             pass_equal(p, pos, e < n ? e : n);
         }

@@ -25,6 +25,26 @@ bool same_address(struct pair *p, uint64_t a, uint64_t b)
     return x.key && space_same(x, y);
 }
 
+void same_page_add(struct pair *p, uint64_t a, uint64_t b)
+{
+    const size_t i = page_slot(a);
+
+    if (a != b && !((a ^ b) & 0xfff)) {
+        p->higher[i].page = (a >> 12) + 1;
+        p->higher[i].distance = b - a;
+    }
+}
+
+void same_page_forget(struct pair *p)
+{
+    const uint32_t changes = p->space[0].changes + p->space[1].changes;
+
+    if (p->higher_as_of != changes) {
+        memset(p->higher, 0, sizeof(p->higher));
+        p->higher_as_of = changes;
+    }
+}
+
 static uint64_t load(const struct pair *p, unsigned side, const uint8_t *bytes,
                      unsigned n)
 {

@@ -7,6 +7,28 @@
 
 bool same_address(struct pair *p, uint64_t a, uint64_t b);
 
+/* Where the page of an address is in p->higher. */
+static inline size_t page_slot(uint64_t addr)
+{
+    const uint64_t page = addr >> 12;
+
+    return (size_t)(page ^ page >> 6) % PAIR_PAGES;
+}
+
+/* Whether two other addresses are known to mean the same, as others in their pages do: mappings
+ * begin and end with pages. */
+static inline bool same_page(const struct pair *p, uint64_t a, uint64_t b)
+{
+    const size_t i = page_slot(a);
+
+    return p->higher[i].page == (a >> 12) + 1 && p->higher[i].distance == b - a;
+}
+
+/* Remembers that these two do, by same_address. */
+void same_page_add(struct pair *p, uint64_t a, uint64_t b);
+/* Forgets all of that if a mapping has changed. */
+void same_page_forget(struct pair *p);
+
 /* A word of either side: a number, an address, an id, or one that is different in each run
  * on purpose. */
 bool same_word(struct pair *p, uint64_t a, uint64_t b);

@@ -56,7 +56,8 @@ bool registers_pair(struct side *side[2], const char *const *ignored, unsigned n
             s->nr_registers++;
         }
         s->registers = calloc(s->nr_registers + 1u, sizeof(*s->registers));
-        if (!s->registers) {
+        s->wanted = calloc(s->nr_registers + 1u, sizeof(*s->wanted));
+        if (!s->registers || !s->wanted) {
             return false;
         }
         for (uint32_t k = 0; k < s->nr_registers && k < UINT16_MAX; k++) {
@@ -65,6 +66,7 @@ bool registers_pair(struct side *side[2], const char *const *ignored, unsigned n
             if (other && other->index < UINT16_MAX &&
                 !is_ignored(reg, ignored, nr_ignored)) {
                 s->registers[k] = (uint16_t)(1 + (i ? other->index : k));
+                s->wanted[k] = 1;
             }
         }
     }

@@ -29,6 +29,7 @@ struct side {
     bool by_function;         /* see struct code_lookup */
     unsigned compare; /* CTR_HAS_MEM, _VAL, _SYS, _REG: what both sides have of these */
     uint16_t *registers; /* see registers.h */
+    uint8_t *wanted;     /* of each register: whether it is compared */
     uint32_t nr_registers;
     /* Code that is not compared. */
     struct tool_ranges ignored;

@@ -67,43 +67,6 @@ static struct batch *batch_for(struct stream *s, const struct ctr_run *r, int *r
     return *ret ? NULL : b;
 }
 
-/* The value of an access of more than 8 bytes. */
-static int add_value(struct batch *b, struct access *to, const struct ctr_access *a)
-{
-    if (!array_reserve(&b->pool, &b->pool_cap, b->npool + a->size, 1)) {
-        return -CTR_E_NOMEM;
-    }
-    to->value = b->npool;
-    memcpy(b->pool + b->npool, a->data, a->size);
-    b->npool += a->size;
-    return 0;
-}
-
-static inline int add_access(struct batch *b, const struct ctr_access *a, uint32_t pos,
-                             bool values)
-{
-    const bool has = values && a->data;
-    struct access *to;
-
-    if (b->naccess == b->access_cap &&
-        !array_reserve(&b->access, &b->access_cap, b->naccess + 1, sizeof(*b->access))) {
-        return -CTR_E_NOMEM;
-    }
-    to = &b->access[b->naccess++];
-    to->addr = a->addr;
-    to->value = 0;
-    to->pos = pos;
-    to->what = a->size << 3 | (a->store ? ACCESS_STORE : 0) | (has ? 0 : ACCESS_NOVALUE) |
-               (a->flags & CTR_ACC_BE ? ACCESS_BE : 0);
-    if (has && a->size > 8) {
-        return add_value(b, to, a);
-    }
-    if (has) {
-        memcpy(&to->value, a->data, a->size);
-    }
-    return 0;
-}
-
 /* Instructions first to end - 1 of the run, and its accesses from *a on that they make. */
 static int add_run(struct stream *s, const struct ctr_run *r, uint32_t number,
                    unsigned first, unsigned end, uint32_t *a)
@@ -118,9 +81,9 @@ static int add_run(struct stream *s, const struct ctr_run *r, uint32_t number,
     for (; !ret && *a < r->naccess && r->access[*a].insn < end; (*a)++) {
         const unsigned insn = r->access[*a].insn;
         if (insn >= first) {
-            ret = add_access(b, &r->access[*a], b->ninsn + (insn - first), values);
+            ret = stream_add_access(b, &r->access[*a], b->ninsn + (insn - first), values);
         } else if (insn < r->first && s->last_kept && b->ninsn) {
-            ret = add_access(b, &r->access[*a], b->ninsn - 1, values);
+            ret = stream_add_access(b, &r->access[*a], b->ninsn - 1, values);
         }
     }
     if (first < end) {
@@ -257,19 +220,6 @@ static __attribute__((noinline)) int run_any(struct stream *s, const struct ctr_
                                              : run_unknown(s, job, r, number);
 }
 
-/* The accesses of a whole run of instructions that are not ignored. */
-static __attribute__((noinline)) int run_accesses(struct stream *s, struct batch *b,
-                                                  const struct ctr_run *r)
-{
-    const bool values = s->accesses == CTR_RUN_VALUES;
-    int ret = 0;
-
-    for (uint32_t a = 0; !ret && a < r->naccess; a++) {
-        ret = add_access(b, &r->access[a], b->ninsn - r->end + r->access[a].insn, values);
-    }
-    return ret;
-}
-
 /* Called for each run: it calls nothing in the usual case, and then keeps no registers. */
 static int on_run(void *arg, struct ctr_job *job, const struct ctr_run *r)
 {
@@ -296,7 +246,7 @@ static int on_run(void *arg, struct ctr_job *job, const struct ctr_run *r)
     b->ninsn += r->end;
     s->pos += r->end;
     s->last_kept = true;
-    return r->naccess ? run_accesses(s, b, r) : 0;
+    return r->naccess ? stream_add_accesses(s, b, r) : 0;
 }
 
 static int on_event(void *arg, struct ctr_job *job, const struct ctr_os_event *e)
@@ -383,8 +333,10 @@ static void *read_thread(void *arg)
                  CTR_KIND_MAP | (registers ? CTR_KIND_REG : 0),
         .threads = &thread,
         .nthread = 1};
-    const struct ctr_replay_opts opts = {
-        .workers = 1, .filter = &filter, .run_accesses = (uint8_t)s->accesses};
+    const struct ctr_replay_opts opts = {.workers = 1,
+                                         .filter = &filter,
+                                         .run_accesses = (uint8_t)s->accesses,
+                                         .registers = s->side->wanted};
     int ret = ctr_replay(s->side->trace, &ops, s, &opts, &s->diag), last;
 
     /* What came before damage is compared, too. */

@@ -41,14 +41,17 @@ int stream_on_reg(void *arg, struct ctr_job *job, const struct ctr_reg_change *r
     if (pos == UINT32_MAX) {
         return 0;
     }
-    if (!array_reserve(&b->write, &b->write_cap, b->nwrite + 1, sizeof(*b->write)) ||
+    if ((b->nwrite == b->write_cap &&
+         !array_reserve(&b->write, &b->write_cap, b->nwrite + 1, sizeof(*b->write))) ||
         (r->size > 8 && !array_reserve(&b->pool, &b->pool_cap, b->npool + r->size, 1))) {
         return -CTR_E_NOMEM;
     }
     to = &b->write[b->nwrite++];
     *to =
         (struct write){.pos = pos, .reg = (uint16_t)(id - 1), .size = (uint16_t)r->size};
-    if (r->size <= 8) {
+    if (r->size == 8) {
+        memcpy(&to->value, r->value, 8);
+    } else if (r->size < 8) {
         memcpy(&to->value, r->value, r->size);
     } else {
         to->value = b->npool;

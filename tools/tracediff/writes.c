@@ -142,23 +142,30 @@ static bool equal_values(const struct batch *x, const struct write *a,
                         : !memcmp(x->pool + a->value, y->pool + b->value, a->size);
 }
 
+/* Whether its value can be an address. */
+static bool is_pointer(const struct pair *p, const struct write *w)
+{
+    return w->size == p->guest[0].word;
+}
+
 void writes_pass_equal(struct pair *p, const uint32_t pos[2], uint32_t most)
 {
     const struct batch *x = p->at[0].b, *y = p->at[1].b;
-    size_t i = p->at[0].write, k = p->at[1].write;
+    const bool still = p->at[0].still && p->at[1].still;
+    const struct write *a = x->write + p->at[0].write, *begin = a;
+    const struct write *b = y->write + p->at[1].write;
+    const struct write *a_end = x->write + x->nwrite, *b_end = y->write + y->nwrite;
 
-    while (i < x->nwrite && k < y->nwrite) {
-        const struct write *a = &x->write[i], *b = &y->write[k];
-
-        if (a->pos - pos[0] >= most || a->pos - pos[0] != b->pos - pos[1] ||
-            a->reg != b->reg || !equal_values(x, a, y, b)) {
-            break;
-        }
-        i++;
-        k++;
+    while (
+        a < a_end && b < b_end && a->pos - pos[0] < most &&
+        a->pos - pos[0] == b->pos - pos[1] && a->reg == b->reg &&
+        (equal_values(x, a, y, b) || (still && is_pointer(p, a) && a->size == b->size &&
+                                      same_page(p, a->value, b->value)))) {
+        a++;
+        b++;
     }
-    p->at[0].write = i;
-    p->at[1].write = k;
+    p->at[0].write += (size_t)(a - begin);
+    p->at[1].write += (size_t)(a - begin);
 }
 
 uint32_t writes_next(const struct spot *s, uint32_t pos, uint32_t end)
@@ -207,6 +214,8 @@ void writes_compare(struct pair *p, const uint32_t pos[2], uint32_t at, uint32_t
         go_to(p, 1, where[1]);
         if (!registers_same(p, value_of(p, 0, v[0]), value_of(p, 1, v[1]), v[0]->size)) {
             differs(p, v, where, p->equal + at);
+        } else if (is_pointer(p, v[0]) && same_address(p, v[0]->value, v[1]->value)) {
+            same_page_add(p, v[0]->value, v[1]->value);
         }
     }
     s[0].write += w[0] != NULL;
