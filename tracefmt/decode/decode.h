@@ -222,6 +222,14 @@ int decoder_begin(struct decoder *d, const struct ctr_trace *tr,
  */
 int decoder_next(struct decoder *d, struct run *run);
 
+/* Whether the next run, if there is one, may have accesses of instructions before ordinal hi: it
+ * begins before that, or with the rest of an instruction. */
+static inline int decoder_before(const struct decoder *d, uint64_t hi)
+{
+    return d->ordinal < hi ||
+           (d->ordinal == hi && d->at < d->ntok && d->tok[d->at] >> 31);
+}
+
 /* Internal to decode*.c: the whole column of words. */
 int decoder_words(struct decoder *d, const struct ctr_trace *tr);
 /* Releases the blocks of the chunk. */

@@ -23,7 +23,6 @@ struct memory_since {
     uint8_t *value;   /* what was written last */
     uint8_t *written; /* 0: nothing was; 1; 2: without a value */
     uint64_t *at;     /* by this instruction */
-    uint64_t *stored; /* inside */
 };
 
 /* jobs: workers that decode.  Returns 0 or a negated enum ctr_error. */
