@@ -17,7 +17,7 @@
 /* Of the chunks that write a page between two key frames of it, at least. */
 #define LEAST (4u * COST_OF_CHUNK)
 /* See adjust. */
-#define FREE 12u
+#define FREE 15u
 #define DOUBLINGS 16u
 #define STEPS 64u   /* of a twentieth of the budget */
 #define FORGET 256u /* chunks after which a request counts little */

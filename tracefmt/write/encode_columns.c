@@ -26,16 +26,20 @@ static size_t pack_bits(uint8_t *out, const uint8_t *bytes, size_t n)
     return full;
 }
 
+#define EVENTS_LEVEL 3
+
 /*
  * Level 1 with a table that fits into the nearest cache, and without matches too short
  * to pay, is 17 % faster, and its output 2 % larger. What prediction leaves of register
  * values is large and nearly random: a lower level than the usual lowest packs it
- * nearly as well.
+ * nearly as well.  Events are few bytes, and key frames among them full of pointers, whose
+ * matches are short.
  */
 static size_t set_level(struct packer *pack, unsigned frame)
 {
-    int fast = pack->level == 1;
+    int fast = pack->level == 1 && frame != FRAME_EVENTS;
     int level = fast && frame == FRAME_REGS ? -1 : pack->level;
+    level = frame == FRAME_EVENTS && level < EVENTS_LEVEL ? EVENTS_LEVEL : level;
     size_t z = ZSTD_CCtx_setParameter(pack->cctx, ZSTD_c_compressionLevel, level);
     if (!ZSTD_isError(z)) {
         z = ZSTD_CCtx_setParameter(pack->cctx, ZSTD_c_hashLog, fast ? 13 : 0);
