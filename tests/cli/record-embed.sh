@@ -43,11 +43,14 @@ int main(int argc, char **argv)
         }
         usleep(50000);
     }
-    if (argc == 2) { /* a file of data, of which it accesses two pieces */
+    if (argc == 2) { /* a file of data, of which it accesses three pieces */
         int fd = open(argv[1], O_RDONLY);
         volatile char *p = mmap(NULL, 1 << 20, PROT_READ, MAP_PRIVATE, fd, 0);
         volatile char *q = mmap(NULL, 1 << 16, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd,
                                 5 << 16);
+        volatile char *r =
+            mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0xff000);
+        r[0xe00] = 'x'; /* after its end */
         q[0x8001] = p[0x31000] + q[0x123];
         munmap((void *)p, 1 << 20);
         data = q;
@@ -123,7 +126,7 @@ done
 # Of a file without code, what is accessed
 head -c 1048000 /dev/urandom >files/data
 rec 0 -q -e all -o data.ctr -- qemu-arm -L "$PWD/files" files/guest "$PWD/files/data"
-embedded data.ctr | grep -q '^data 1048000 131072 [0-9]* False$' || fail "data: $(embedded data.ctr)"
+embedded data.ctr | grep -q '^data 1048000 196032 [0-9]* False$' || fail "data: $(embedded data.ctr)"
 rec 0 -q -e all --embed=all -o all.ctr -- qemu-arm -L "$PWD/files" files/guest "$PWD/files/data"
 embedded all.ctr | grep -q '^data 1048000 1048000 [0-9]* False$' || fail "data, all: $(embedded all.ctr)"
 
@@ -188,6 +191,12 @@ want elsewhere/data $((0x54000)) $((0x54100)) >want
 same got want "memory of a mapped file"
 python3 memory.py all 0x50000 0x8000 0x8020 >got
 grep -q "$(want elsewhere/data $((0x58002)) $((0x58020)))" got || fail "a page that was written: $(cat got)"
+for part in '0xdb0 0xdd0' '0xe00 0xe08'; do
+    # shellcheck disable=SC2086
+    python3 memory.py data 0xff000 $part
+done >got
+{ want elsewhere/data 1047984 1048000 | tr -d '\n'; printf '%032d\n7800000000000000\n' 0; } >want
+same got want "memory after the end of a file"
 python3 memory.py changed 0 0x80 0x90 >got
 grep -q '[0-9a-f]' got && fail "known bytes of a file that was changed: $(cat got)"
 

@@ -13,6 +13,7 @@
 /* Of files that take so much memory in all no more are read: a few bytes of a trace can be
  * many gigabytes of zeros. */
 #define MAX_BYTES (UINT64_C(2) << 30)
+#define PAGE_BYTES 4096u /* of any target, at least */
 
 /* Bytes of a file that were read. */
 struct image {
@@ -265,6 +266,18 @@ static const uint8_t *bytes_at(struct embedded *e, const struct ctr_file *file,
     return image && image->state[granule] == THERE ? image->bytes + off : NULL;
 }
 
+/* After the end of a file its last page is zeros. */
+static const uint8_t *zeros_at(const struct ctr_file *file, uint64_t off, size_t *n)
+{
+    static const uint8_t zeros[PAGE_BYTES];
+
+    if ((off ^ (file->size - 1)) / PAGE_BYTES) {
+        return NULL; /* not that page */
+    }
+    *n = (size_t)(PAGE_BYTES - off % PAGE_BYTES);
+    return zeros;
+}
+
 const uint8_t *embedded_bytes(struct embedded *e, const struct ctr_mapping *m,
                               uint64_t addr, size_t *n)
 {
@@ -275,8 +288,8 @@ const uint8_t *embedded_bytes(struct embedded *e, const struct ctr_mapping *m,
     *n = 0;
     pthread_mutex_lock(&e->lock);
     file = m->shared ? NULL : file_of(e, m);
-    if (file && !file->changed && file->checked && off < file->size) {
-        bytes = bytes_at(e, file, off, n);
+    if (file && !file->changed && file->checked) {
+        bytes = off < file->size ? bytes_at(e, file, off, n) : zeros_at(file, off, n);
         *n = *n > m->end - addr ? (size_t)(m->end - addr) : *n;
     }
     pthread_mutex_unlock(&e->lock);

@@ -24,7 +24,8 @@ int embedded_open(struct embedded *e, const struct ctr_file *file);
 
 /*
  * The bytes that the file of a mapping has at addr, as they were when it was mapped, and in
- * *n their number; NULL: they are not known.  Valid until embedded_free.
+ * *n their number; NULL: they are not known.  After the file's end they are zeros in its last
+ * page, and then not known: to read them is a SIGBUS.  Valid until embedded_free.
  */
 const uint8_t *embedded_bytes(struct embedded *e, const struct ctr_mapping *m,
                               uint64_t addr, size_t *n);

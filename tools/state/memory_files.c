@@ -10,6 +10,16 @@ static bool is_of(const struct ctr_mapping *mapping, const struct place *place)
     return !mapping || (mapping->path[0] && !strcmp(place->module->path, mapping->path));
 }
 
+/* What the trace itself has of the mapped file; ctr_memory knows what the process could change
+ * of it. */
+static const uint8_t *embedded(const struct places *places,
+                               const struct ctr_mapping *mapping, uint64_t addr,
+                               size_t *n, unsigned *flags)
+{
+    *flags |= CTR_MEMORY_CONSTANT;
+    return mapping ? places_mapped_bytes(places, mapping, addr, n) : NULL;
+}
+
 /* As ctr_memory_files.bytes. */
 static const uint8_t *file_bytes(void *arg, const struct ctr_trace *tr, uint32_t process,
                                  uint64_t addr, const struct ctr_mapping *mapping,
@@ -17,27 +27,28 @@ static const uint8_t *file_bytes(void *arg, const struct ctr_trace *tr, uint32_t
 {
     const struct places *places = arg;
     const struct symfile *file;
+    const uint8_t *bytes;
     struct place place;
 
     if (mapping && places_is_changed(places, mapping)) {
         return NULL;
     }
     if (!places_find_data(places, tr, process, addr, &place) || !place.module->file) {
-        *flags |=
-            CTR_MEMORY_CONSTANT; /* the file; ctr_memory knows what the process could */
-        return mapping ? places_mapped_bytes(places, mapping, addr, n) : NULL;
+        return embedded(places, mapping, addr, n, flags);
     }
     file = place.module->file;
     if (symfile_is_cleared(file, place.vaddr)) {
-        *flags |= CTR_MEMORY_CLEARED;
-    }
-    if (!is_of(mapping, &place)) {
+        *flags |= CTR_MEMORY_CLEARED; /* whatever the file has there */
         return NULL;
+    }
+    bytes = is_of(mapping, &place) ? symfile_bytes(file, place.vaddr, n) : NULL;
+    if (!bytes) { /* what a page has beside a segment */
+        return embedded(places, mapping, addr, n, flags);
     }
     if (symfile_is_constant(file, place.vaddr)) {
         *flags |= CTR_MEMORY_CONSTANT;
     }
-    return symfile_bytes(file, place.vaddr, n);
+    return bytes;
 }
 
 int memory_open(struct ctr_memory **out, struct ctr_trace *tr,

@@ -66,7 +66,8 @@ bool memory_initial_byte(const struct memory_initial *m, uint32_t process, uint6
         return !m->part && is_zeroed(origin); /* no file has it */
     }
     bytes = find(m, process, addr, c, &n, &flags);
-    if (bytes && (!m->part || flags & CTR_MEMORY_CONSTANT)) {
+    if (bytes &&
+        (!m->part || (flags & CTR_MEMORY_CONSTANT && !(origin->prot & PROT_WRITE)))) {
         *value = *bytes;
         return true;
     }
