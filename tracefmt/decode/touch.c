@@ -98,10 +98,9 @@ static void watch_block(struct decoder *d, struct touches *t, uint32_t i)
             continue;
         }
         b->next = 1;
-        if (is_offset(d, &v[k])) {
-            widen(&w[v[k].root], v[k].delta, of->size);
-        } else {
-            b->always = 1;
+        b->always |= !is_offset(d, &v[k]);
+        if (v[k].root != CTR_DERIVE_CONST) { /* its address must be known, in any case */
+            widen(&w[v[k].root], b->always ? 0 : v[k].delta, of->size);
         }
     }
 }
