@@ -192,7 +192,7 @@ static int take_misses(struct decoder *d, const struct touches *t, struct touch_
 
 /* Addresses of a run, and when to look at the block again. */
 static void look(struct decoder *d, const struct touches *t, struct touch_block *b,
-                 const struct dlocal *l)
+                 const struct dlocal *l, uint64_t ordinal)
 {
     struct ctr_access *a = d->slot + b->access;
     const struct derived_access *v = block_derived(l->block);
@@ -205,14 +205,14 @@ static void look(struct decoder *d, const struct touches *t, struct touch_block 
             const uint64_t now = advance(d, w, &a[k], step[k], b->count);
             const uint32_t runs = runs_until(d, t, w, now, step[k]);
             expect(b, b->count + runs + !runs);
-            report(t, d->ordinal + a[k].insn, &a[k]);
+            report(t, ordinal + a[k].insn, &a[k]);
         }
     }
     for (unsigned i = 0; i < l->nderived; i++) {
         struct ctr_access *of = &a[v[i].at];
         if (of->store) {
             of->addr = derived_addr(&v[i], a, d->addr_mask);
-            report(t, d->ordinal + of->insn, of);
+            report(t, ordinal + of->insn, of);
         }
     }
     if (b->always) {
@@ -220,33 +220,44 @@ static void look(struct decoder *d, const struct touches *t, struct touch_block 
     }
 }
 
-/* The runs without markers and extra accesses that come next. */
+/* The runs without markers and extra accesses that come next.  What changes in each is kept in
+ * registers of the processor. */
 static int plain_runs(struct decoder *d, const struct touches *t)
 {
-    const uint64_t stop = d->have_extra ? d->extra.run : UINT64_MAX;
-    while (d->at < d->ntok && d->run < stop && d->ordinal < t->hi &&
-           decoder_at_plain(d)) {
-        const uint32_t tok = d->tok[d->at], at = d->addr_at;
-        struct touch_block *b = &t->block[tok];
-        if (b->nown > d->addr_n - at) {
-            return decoder_bad(d, "chunk.words", "slots missing");
+    const uint32_t *tok = d->tok + d->at, *const end = d->tok + d->ntok;
+    const uint64_t runs = d->have_extra ? d->extra.run - d->run : UINT64_MAX;
+    const uint32_t *const stop = (uint64_t)(end - tok) > runs ? tok + (size_t)runs : end;
+    struct touch_block *const block = t->block;
+    const uint64_t hi = t->hi;
+    const uint32_t addrs = d->addr_n;
+    uint64_t ordinal = d->ordinal;
+    uint32_t at = d->addr_at;
+    int err = 0;
+    for (; tok < stop && ordinal < hi && ((tok[0] | tok[1]) >> 31) == 0; tok++) {
+        struct touch_block *b = &block[*tok];
+        const unsigned n = b->nown;
+        if (n > addrs - at) {
+            err = decoder_bad(d, "chunk.words", "slots missing");
+            break;
         }
         b->count++;
-        if (b->nown > DECODER_HITS || decoder_miss_bits(d, at, b->nown)) {
-            int err = take_misses(d, t, b, at);
+        if (n > DECODER_HITS || decoder_miss_bits(d, at, n)) {
+            err = take_misses(d, t, b, at);
             if (err) {
-                return err;
+                break;
             }
         }
         if (b->count >= b->next) {
-            look(d, t, b, &d->loc[tok]);
+            look(d, t, b, &d->loc[*tok], ordinal);
         }
-        d->addr_at = at + b->nown;
-        d->at++;
-        d->run++;
-        d->ordinal += b->ninsn;
+        at += n;
+        ordinal += b->ninsn;
     }
-    return 0;
+    d->run += (uint64_t)(tok - (d->tok + d->at));
+    d->at = (uint32_t)(tok - d->tok);
+    d->addr_at = at;
+    d->ordinal = ordinal;
+    return err;
 }
 
 /* Any run.  Returns as decoder_next. */
