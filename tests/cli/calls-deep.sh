@@ -80,4 +80,7 @@ for options in "--from 1000" "--from 1000 --by=thread"; do
     grep -q ' deep-[0-9]' stdout || fail "$options: $(head -3 stdout)"
     grep -Eq ' (process|thread)-[0-9]' stdout && fail "$options: no name: $(head -3 stdout)"
 done
+# Each child begins with its parent's stack: more paths than a tree has, which is said.
+"$BIN/tracesym" --functions --no-accesses a.ctr >stdout 2>stderr
+grep -q ' paths, the most that it can have' stderr || fail "full tree: $(head -3 stderr)"
 finish_any

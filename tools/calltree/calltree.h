@@ -114,6 +114,7 @@ struct calltree {
     uint32_t nr_functions;
     struct call_node *nodes;
     uint32_t nr_nodes;
+    bool full;               /* calls are missing: they count in their callers */
     struct call_edge *edges; /* by caller, site, callee; only with options.edges */
     size_t nr_edges;
     struct call_line *lines; /* by function, vaddr; only with options.lines */
@@ -181,8 +182,9 @@ struct calltree_options {
         by_task; /* each task of a machine has a tree of its own, where CONTEXT events have
                      ids; else all have one */
     bool quiet;
-    uint32_t max_nodes; /* 0: 512 Ki (120 bytes each); beyond it new nodes count in their
-                           caller */
+    uint32_t
+        max_nodes; /* 0: 512 Ki, of a machine 4 Mi (120 bytes each); beyond it new nodes
+                           count in their caller, and the tree is full */
     /* If not NULL, called when a frame has closed (children before parents) that lasted
      * span_min instructions or more; returns nonzero to stop. */
     int (*span)(void *arg, const struct calltree *t, const struct call_span *s);

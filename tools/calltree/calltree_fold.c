@@ -11,6 +11,9 @@
 /* Limit of stacks kept for forked processes that have not appeared yet. */
 #define MAX_FORKS 256u
 
+#define MAX_NODES (512u << 10)
+#define MAX_MACHINE_NODES (4u << 20) /* a kernel and all of its programs are one tree */
+
 int fold_init(struct fold *f, struct calltree *t, struct code *c,
               const struct calltree_options *opt)
 {
@@ -19,7 +22,9 @@ int fold_init(struct fold *f, struct calltree *t, struct code *c,
     ctr_trace_info(t->trace, &info);
     *f = (struct fold){.tree = t, .code = c, .opt = opt};
     fold_tasks_init(f, t->trace);
-    f->max_nodes = opt->max_nodes ? opt->max_nodes : 512u << 10;
+    f->max_nodes = opt->max_nodes ? opt->max_nodes
+                   : info.machine ? MAX_MACHINE_NODES
+                                  : MAX_NODES;
     f->nr_buckets = 4096;
     f->buckets = calloc(f->nr_buckets, sizeof(*f->buckets));
     return f->buckets ? 0 : -CTR_E_NOMEM;

@@ -134,8 +134,11 @@ uint32_t fold_child(struct fold *f, uint32_t parent, struct fn *fn, uint64_t sit
             return n - 1;
         }
     }
-    if ((t->nr_nodes >= f->max_nodes && parent != SYM_NONE) ||
-        !fold_grow(&f->more, &cap, t->nr_nodes + 1, sizeof(*f->more)) ||
+    if (t->nr_nodes >= f->max_nodes && parent != SYM_NONE) {
+        t->full = true;
+        return parent;
+    }
+    if (!fold_grow(&f->more, &cap, t->nr_nodes + 1, sizeof(*f->more)) ||
         !fold_grow(&t->nodes, &f->cap_nodes, t->nr_nodes + 1, sizeof(*t->nodes))) {
         return parent;
     }

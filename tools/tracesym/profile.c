@@ -109,6 +109,18 @@ static bool wants_accesses(const struct ctr_trace *tr, const struct profile_opti
     return tree.accesses && !opt->no_accesses && !without_accesses(tr, opt);
 }
 
+static void remark_full(const struct calltree *t, const char *path, bool quiet)
+{
+    if (t && t->full && !quiet) {
+        tool_error(
+            PROG,
+            "%s: the tree has %" PRIu32
+            " paths, the most that it can have: calls on others are not counted, and "
+            "their instructions are their callers'",
+            path, t->nr_nodes);
+    }
+}
+
 /* Makes *t, the tree of the newer trace, that of both. */
 static int compare(struct calltree **t, const struct profile_options *opt,
                    struct calltree_options *tree)
@@ -119,6 +131,7 @@ static int compare(struct calltree **t, const struct profile_options *opt,
 
     tree->filter = o->filter;
     status = calltree_make(&older, o->trace, o->path, o->places, tree);
+    remark_full(older, o->path, opt->tree.quiet);
     if (older) {
         ret = graph_compare(&both, *t, older);
         calltree_free(older);
@@ -147,6 +160,9 @@ static int make(struct calltree **t, struct ctr_trace *tr, const struct places *
         }
     }
     status = calltree_make(t, tr, opt->path, places, tree);
+    if (!chrome) { /* which has all calls, one after the other */
+        remark_full(*t, opt->path, opt->tree.quiet);
+    }
     if (chrome) {
         *error = graph_chrome_end(chrome, *t);
     }
