@@ -174,7 +174,7 @@ assert seen["cpu0"] == ["swapper/0-0", "init-1", "init-1/SVC", "work\x1ber-7",
                         "work\x1ber-7/IRQ 27 (virtual timer)", "init-1", "init-1/SVC"], seen
 assert seen["cpu1"] == ["swapper/1-0", "swapper/1-0/halted", "bash-5", "sh-5"], seen
 assert seen["init"] == ["cpu0", "cpu0/SVC"] * 2, seen
-assert seen["cpu0 privilege"] == ["EL1", "EL0"], seen
+assert seen["cpu0 privilege"] == ["EL0", "EL1", "EL0"], seen
 END
 # vCPUs that ran in parallel: each has tasks of its own.
 "$TOOLS/mktrace" parallel parallel.ctr || exit 1

@@ -50,6 +50,7 @@ struct vcpu {
     bool begun, halted;
     uint32_t task, unknown; /* numbers; unknown: its own for what is not known */
     const char *privilege;  /* "": not known */
+    uint64_t since_ns;      /* of the first event */
 };
 
 struct timeline {
@@ -304,6 +305,20 @@ static void set_privilege(struct timeline *l, const struct ctr_thread *t,
     }
 }
 
+/* Only events have a vCPU's privilege: the first one has that of the code before it, too. */
+static void change_privilege(struct timeline *l, const struct ctr_thread *t,
+                             uint32_t before, uint32_t privilege)
+{
+    const uint64_t now_ns = l->now_ns;
+
+    if (!*l->vcpus[t->index].privilege) {
+        l->now_ns = l->vcpus[t->index].since_ns;
+        set_privilege(l, t, before);
+        l->now_ns = now_ns;
+    }
+    set_privilege(l, t, privilege);
+}
+
 /* ----------------------------------------------------------------------- events */
 
 static void to_unknown(struct timeline *l, const struct ctr_thread *t)
@@ -365,7 +380,7 @@ static int on_interrupt(struct timeline *l, const struct ctr_thread *t,
     }
     if (k->depth == MAX_DEPTH) {
         k->hidden++;
-        set_privilege(l, t, i->privilege);
+        change_privilege(l, t, i->old_privilege, i->privilege);
         return 0;
     }
     if (!array_reserve(&k->stack, &k->cap, k->depth + (size_t)1, sizeof(*k->stack))) {
@@ -375,7 +390,7 @@ static int on_interrupt(struct timeline *l, const struct ctr_thread *t,
     *x = (struct taken){.from = i->from, .to = i->to};
     snprintf(x->name, sizeof(x->name), "%s", guest_interrupt_name(&l->guest, i, buf));
     begin_taken(l, t, k, x);
-    set_privilege(l, t, i->privilege);
+    change_privilege(l, t, i->old_privilege, i->privilege);
     return 0;
 }
 
@@ -389,7 +404,7 @@ static void on_return(struct timeline *l, const struct ctr_thread *t,
     } else if (k->depth) {
         end_taken(l, t, k);
     }
-    set_privilege(l, t, r->privilege);
+    change_privilege(l, t, r->old_privilege, r->privilege);
 }
 
 static void on_power(struct timeline *l, const struct ctr_thread *t,
@@ -430,6 +445,9 @@ static int on_os(void *arg, struct ctr_job *job, const struct ctr_os_event *e)
 
     l->now_ns = e->time_ns ? e->time_ns : l->now_ns;
     l->last_ns = l->now_ns > l->last_ns ? l->now_ns : l->last_ns;
+    if (!ret && !begun) {
+        l->vcpus[t->index].since_ns = l->now_ns;
+    }
     if (!ret && !begun && ctr_job_task(job, &task) == 1) {
         ret = on_task(l, t, &task);
     }
