@@ -36,7 +36,7 @@ enum {
         {SYM_OPT_PERF_MAP, "perf-map", "FILE",                                           \
          "name code made at run time by a perf map or jitdump; may be repeated"},        \
         {SYM_OPT_KALLSYMS, "kallsyms", "FILE",                                           \
-         "name a machine's kernel by its image or /proc/kallsyms"},                      \
+         "name a machine's kernel by its image, /proc/kallsyms or /proc/modules"},       \
         {SYM_OPT_SLIDE, "slide", "N", "add N to the addresses of a machine's kernel"},   \
         {SYM_OPT_FORCE, "force", NULL, "use files even if their build id differs"}
 #define SYM_OPTIONS                                                                      \
