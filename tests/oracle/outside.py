@@ -161,7 +161,23 @@ def check_begin(tools, target, trace):
     return insns
 
 
+def killed_unrecorded(tools, target):
+    """QEMU is killed in code that is not recorded: nothing before it is lost or uncertain."""
+    wanted = 10001
+    r = Rounds(tools, target, "killed", "--events", "exec", "--for-instructions=%d" % wanted, slow=False)
+    with r.running as machine:
+        r.wait_until(MANY)
+        os.kill(machine.qemu, signal.SIGKILL)
+        machine.end()
+    whole = info(tools, r.trace)["instructions"]
+    last = [json.loads(line) for line in lines(tools, r.trace, "--events", "exec", "--from", str(wanted - 1))]
+    if whole != wanted or len(last) != 1 or "unsure" in last[0]:
+        raise Failure("%d instructions, not %d: %r" % (whole, wanted, last))
+    common.drop_file(r.trace)
+
+
 def killed(tools, target, full):
+    killed_unrecorded(tools, target)
     said = []
     for victim in ("QEMU", "the recorder"):
         r = Rounds(tools, target, "killed", "--events", "exec,val", slow=False)

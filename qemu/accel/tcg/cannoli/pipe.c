@@ -374,6 +374,17 @@ static void hand_over_between(CPUState *cpu)
 #endif
 }
 
+/* All that the thread has done so far is in its buffer, whole. */
+static void set_quiet(CPUState *cpu)
+{
+    CannoliCPU *c = cannoli_cpu(cpu);
+    struct mempipe_pipe *pipe = c->thread->pipe;
+
+    qatomic_set(&pipe->quiet_words, word_count(c));
+    qatomic_set(&pipe->quiet_units, cannoli_unit_count(cpu));
+    qatomic_store_release(&pipe->running, 0);
+}
+
 void cannoli_enter(CPUState *cpu, const TranslationBlock *tb)
 {
     CannoliCPU *c = cannoli_cpu(cpu);
@@ -419,7 +430,15 @@ void cannoli_enter(CPUState *cpu, const TranslationBlock *tb)
         return;
     }
     t->running = true;
-    qatomic_set(&t->pipe->running, 1);
+    /*
+     * Blocks that record nothing are linked to such only, so the buffer's end
+     * is certain meanwhile, even if the process is killed.
+     */
+    if (tb_cflags(tb) & CF_CANNOLI_OFF) {
+        set_quiet(cpu);
+    } else {
+        qatomic_set(&t->pipe->running, 1);
+    }
 }
 
 void cannoli_leave(CPUState *cpu, const TranslationBlock *tb, int tb_exit)
@@ -435,9 +454,7 @@ void cannoli_leave(CPUState *cpu, const TranslationBlock *tb, int tb_exit)
     }
     t->running = false;
     c->in_code = false;
-    qatomic_set(&t->pipe->quiet_words, word_count(c));
-    qatomic_set(&t->pipe->quiet_units, cannoli_unit_count(cpu));
-    qatomic_store_release(&t->pipe->running, 0);
+    set_quiet(cpu);
 #ifndef CONFIG_USER_ONLY
     if (c->transition) {
         cannoli_transition(cpu);
