@@ -53,12 +53,13 @@ def boot(tools, target, full):
     with open(witness, encoding="ascii") as f:
         wanted = f.read().splitlines()
     seen = lines_of(tools, trace)
-    # The last window ends where QEMU notices the power switch.
+    # The machine runs on until QEMU notices the power switch, which takes a while where others
+    # keep the processors busy.
     whole = min(len(seen), len(wanted)) - 1
     for a, b in zip(seen[:whole], wanted):
         if a != b:
             raise Failure("up to instruction %s: %s, the plugin has %s" % (a.split()[0], a, b))
-    if abs(len(seen) - len(wanted)) > 1 or whole < 1000:
+    if abs(len(seen) - len(wanted)) > 50 or whole < 1000:
         raise Failure("%d windows, the plugin has %d" % (len(seen), len(wanted)))
     less = lines_of(tools, trace, "--forget", "100000000")
     if [a == b for a, b in zip(seen[:whole], less)].count(False) != 1:
