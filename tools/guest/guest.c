@@ -65,12 +65,16 @@ static const struct guest_abi abis[] = {
 };
 /* clang-format on */
 
+static bool is_n32(const struct ctr_info *info)
+{
+    return !strncmp(info->target, "mipsn32", strlen("mipsn32"));
+}
+
 /* Whether programs have longs of 32 bits, though the processor's addresses have more. */
 static bool is_narrow(const struct ctr_info *info)
 {
-    return !info->machine &&
-           (info->elf_machine == EM_PARISC || info->elf_machine == EM_SPARC32PLUS ||
-            !strncmp(info->target, "mipsn32", strlen("mipsn32")));
+    return !info->machine && (info->elf_machine == EM_PARISC ||
+                              info->elf_machine == EM_SPARC32PLUS || is_n32(info));
 }
 
 void guest_init(struct guest *g, const struct ctr_info *info)
@@ -84,7 +88,7 @@ void guest_init(struct guest *g, const struct ctr_info *info)
     }
     g->abi = a;
     g->word = info->addr_bits == 32 || is_narrow(info) ? 4 : 8;
-    g->wide_pairs = g->word == 8 || !strncmp(info->target, "mipsn32", 7);
+    g->wide_pairs = g->word == 8 || is_n32(info);
     g->big_endian = info->big_endian;
 }
 

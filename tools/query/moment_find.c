@@ -164,56 +164,50 @@ static int find_time(const struct finding *f)
     return ret ? failed(f, ret, &diag) : TOOL_OK;
 }
 
-/* When each thread that has chunks ran last: its end is later, where threads take turns. */
-static int find_last_runs(const struct finding *f, uint64_t *last_ns)
+/* When a thread ran last: where threads take turns, its end is later. */
+static int find_last_run(const struct finding *f, const struct ctr_thread *t,
+                         uint64_t *last_ns)
 {
     struct ctr_trace *tr = f->locate->trace;
     struct ctr_diag diag = {.off = CTR_NO_OFF};
     struct ctr_chunk chunk;
     struct ctr_info info;
+    int ret;
 
+    *last_ns = t->end_ns;
     ctr_trace_info(tr, &info);
-    for (uint64_t i = 0; i < info.chunks; i++) {
-        int ret = ctr_trace_chunk(tr, i, &chunk, &diag);
-        if (ret) {
-            return failed(f, ret, &diag);
-        }
-        if (chunk.end_ns > last_ns[chunk.thread]) {
-            last_ns[chunk.thread] = chunk.end_ns;
-        }
+    if (!(info.events & CTR_HAS_ORDER)) {
+        return TOOL_OK;
     }
-    return TOOL_OK;
+    ret = ctr_trace_find(tr, t->index, t->first + t->insns, &chunk, &diag);
+    if (!ret) {
+        *last_ns = chunk.end_ns;
+    }
+    return !ret || ret == -CTR_E_INVAL ? TOOL_OK : failed(f, ret, &diag); /* no chunk */
 }
 
 static int find_end(const struct finding *f)
 {
     const struct ctr_thread *t, *last = NULL;
-    struct ctr_info info;
-    uint64_t *ran_ns;
-    int status = TOOL_OK;
+    uint64_t ran_ns, last_ns = 0;
+    int status;
 
     if (f->text->number) {
         status = choose_thread(f, &t);
         return status ? status : at_ordinal(f, t->index, t->first + t->insns);
     }
-    ctr_trace_info(f->locate->trace, &info);
-    ran_ns = calloc((size_t)info.threads + 1, sizeof(*ran_ns));
-    if (!ran_ns) {
-        return failed(f, STOP_NOMEM, NULL);
-    }
-    if (info.events & CTR_HAS_ORDER) {
-        status = find_last_runs(f, ran_ns);
-    }
     for (uint32_t i = 0; (t = ctr_trace_thread(f->locate->trace, i)) != NULL; i++) {
-        ran_ns[i] = ran_ns[i] ? ran_ns[i] : t->end_ns;
-        if (threads_selected(f->filter, t) &&
-            (!last || ran_ns[i] >= ran_ns[last->index])) {
-            last = t;
+        if (!threads_selected(f->filter, t)) {
+            continue;
         }
-    }
-    free(ran_ns);
-    if (status) {
-        return status;
+        status = find_last_run(f, t, &ran_ns);
+        if (status) {
+            return status;
+        }
+        if (!last || ran_ns >= last_ns) {
+            last = t;
+            last_ns = ran_ns;
+        }
     }
     return last ? at_ordinal(f, last->index, last->first + last->insns)
                 : nothing(f, "no thread is selected");

@@ -406,7 +406,8 @@ bool linkmap_list(struct session *s, uint64_t dynamic, struct textbuf *b, bool *
 
 /* -------------------------------------------------------------------- kernel.c */
 
-/* The answer to qOffsets for a machine: by how much gdb has to move its symbols; nothing: not at all. */
+/* The answer to qOffsets for a machine: by how much gdb has to move its symbols; nothing: not
+ * at all. */
 bool kernel_offsets(const struct session *s, struct textbuf *b);
 /* A line of text that says it. */
 bool kernel_slide(const struct session *s, struct textbuf *b);

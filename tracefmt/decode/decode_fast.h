@@ -102,6 +102,19 @@ static inline int decoder_plain_addrs(struct decoder *d, const struct dlocal *l)
 int decoder_plain_data(struct decoder *d, const struct dlocal *l);
 int decoder_plain_regs(struct decoder *d, const struct dlocal *l);
 
+/* All that is wanted of such a run. */
+static inline int decoder_plain(struct decoder *d, const struct dlocal *l)
+{
+    int err = d->want & DEC_MEM ? decoder_plain_addrs(d, l) : 0;
+    if (!err && d->want & DEC_VAL) {
+        err = decoder_plain_data(d, l);
+    }
+    if (!err && d->want & DEC_REG) {
+        err = decoder_plain_regs(d, l);
+    }
+    return err;
+}
+
 /* Whether the next run is one that makes all of its block, without any marker. */
 static inline int decoder_at_plain(const struct decoder *d)
 {

@@ -230,19 +230,14 @@ static int check_end(struct decoder *d)
  */
 static int plain_slots(struct decoder *d, const struct dlocal *l, struct run *r)
 {
-    int err = 0;
+    int err = decoder_plain(d, l);
     if (d->want & DEC_MEM) {
-        err = decoder_plain_addrs(d, l);
         d->loads += l->loads;
         d->stores += l->stores;
         r->access = &d->slot[l->access];
         r->naccess = l->nplain;
     }
-    if (!err && d->want & DEC_VAL) {
-        err = decoder_plain_data(d, l);
-    }
-    if (!err && d->want & DEC_REG) {
-        err = decoder_plain_regs(d, l);
+    if (d->want & DEC_REG) {
         r->regs = d->reg;
         r->nreg = l->nreg;
     }

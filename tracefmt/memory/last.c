@@ -173,19 +173,19 @@ static void take_store(struct search *f, uint64_t chunk, uint64_t ordinal,
     }
 }
 
+static bool overlaps(const struct memory_since *s, const struct ctr_access *a)
+{
+    return a->addr - s->addr < s->size || s->addr - a->addr < a->size;
+}
+
 static void take_run(struct search *f, const struct span *span, const struct run *r)
 {
     for (uint32_t i = 0; i < r->naccess; i++) {
         const struct ctr_access *a = &r->access[i];
         const uint64_t ordinal = r->ordinal + a->insn - r->first;
 
-        if (!a->store || a->addr - f->s->addr >= f->s->size) {
-            /* or it begins before the bytes */
-            if (!a->store || f->s->addr - a->addr >= a->size) {
-                continue;
-            }
-        }
-        if (ordinal >= span->from && ordinal < span->to) {
+        if (a->store && overlaps(f->s, a) && ordinal >= span->from &&
+            ordinal < span->to) {
             pthread_mutex_lock(&f->crew.lock);
             take_store(f, span->chunk.index, ordinal, a);
             pthread_mutex_unlock(&f->crew.lock);

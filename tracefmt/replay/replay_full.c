@@ -78,16 +78,7 @@ int replay_reg_changes(struct ctr_job *job, const struct run *r, uint32_t *next)
 /* Decodes the next run, which is a usual one, of a block. */
 static inline int decode(struct decoder *d, const struct dlocal *l)
 {
-    int ret = 0;
-    if (d->want & DEC_MEM) {
-        ret = decoder_plain_addrs(d, l);
-    }
-    if (!ret && d->want & DEC_VAL) {
-        ret = decoder_plain_data(d, l);
-    }
-    if (!ret && d->want & DEC_REG) {
-        ret = decoder_plain_regs(d, l);
-    }
+    const int ret = decoder_plain(d, l);
     d->at++;
     d->run++;
     d->ordinal += l->ninsn;
