@@ -30,6 +30,7 @@ _start:
     csrr a0, mhartid
     bnez a0, other
     la sp, stack_top
+    csrw medeleg, zero              /* a reset leaves it as it was */
     call control_registers
     li t0, -1                       /* everything is delegated, all memory is open */
     csrw medeleg, t0
