@@ -22,6 +22,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* How often to look whether who has the turn can run. */
+#define TURN_LOOK_NS 100000000u
+
 struct drain *drain_new(struct mempipe_host *host, struct guests *guests,
                         struct ctr_dict *dict, unsigned workers,
                         const struct drain_ops *ops)
@@ -280,6 +283,9 @@ int drain_round(struct drain *d, uint64_t now_ns, struct ctr_diag *diag)
         d->claim_look_ns = now_ns;
         drain_sweep_claims(d, now_ns);
     }
+    if (now_ns - d->turn_look_ns > TURN_LOOK_NS) {
+        drain_turns_look(d, now_ns);
+    }
     return any;
 }
 
@@ -293,7 +299,7 @@ int drain_patience(const struct drain *d)
     if (d->exec_pending || d->n_claimed || (d->n_pending && d->host->layout.live)) {
         return 50;
     }
-    return d->n_pending ? 250 : 1000;
+    return d->n_pending || (drain_is_ordered(d) && d->n_threads > 1) ? 250 : 1000;
 }
 
 void drain_set_root(struct drain *d, pid_t pid, int wait_status)

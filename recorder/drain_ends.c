@@ -450,6 +450,9 @@ int drain_finish_the_dead(struct drain *d, uint64_t now)
     }
     for (p = d->guests->processes; p; p = next) {
         next = p->next;
+        if (p->dead) {
+            drain_turns_end(d, p);
+        }
         if (p->dead && !has_more(d, p) && !awaits_status(d, p)) {
             err = finish_process(d, p, now);
             if (err) {

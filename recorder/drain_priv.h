@@ -79,6 +79,10 @@ struct drain {
     uint64_t epoch_look_ns;
     bool reap; /* definitions are to be freed when job ... is done: */
     uint64_t reap_at;
+    uint64_t turn_child;    /* a pipe with the turn whose child is not attached ... */
+    uint64_t turn_child_ns; /* ... since */
+    uint64_t turn_look_ns;  /* drain_turns_look */
+    uint64_t turn_passing;  /* who was passing the turn on then */
     struct slot *slots;
 };
 
@@ -206,6 +210,14 @@ void drain_epochs_look(struct drain *d, uint64_t now);
 int drain_epochs_settle(struct drain *d);
 
 void drain_epochs_free(struct drain *d);
+
+/* ---- drain_turns.c ---- */
+
+/* The process has died: its threads get no turn any more, and what it had others get. */
+void drain_turns_end(struct drain *d, const struct guest_process *p);
+
+/* The same for a child that has died before it was attached, and a process that is stopped. */
+void drain_turns_look(struct drain *d, uint64_t now);
 
 /* ---- drain_ends.c ---- */
 

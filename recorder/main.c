@@ -34,7 +34,13 @@ enum {
     OPT_NO_ASLR,
     OPT_NO_KEY_FRAMES,
     OPT_EMBED,
+    OPT_ORDER,
+    OPT_QUANTUM,
 };
+
+/* Some tenths of a millisecond. */
+#define DEFAULT_QUANTUM 200000u
+#define MAX_QUANTUM 1000000000u
 
 /*
  * An access has its place in the execution, and a value in an access. From the values of
@@ -90,6 +96,13 @@ static const struct tool_option table[] = {
     {OPT_FOLLOW_EXEC, "follow-exec", NULL,
      "run programs that the program executes under QEMU,\n"
      "and record them, too"},
+    {OPT_ORDER, "order", "[=SEED]",
+     "one thread of all runs at a time, so that what threads\n"
+     "do has one order; with SEED, a number, turns are of\n"
+     "varying length: other seeds, other orders"},
+    {OPT_QUANTUM, "quantum", "N",
+     "with --order: instructions of a turn, or the most of\n"
+     "one (default 200000)"},
     {OPT_NO_ASLR, "no-aslr", NULL,
      "run the program without address space layout\n"
      "randomisation: the same addresses each time"},
@@ -311,6 +324,21 @@ static int parse(struct tool_options *o, struct session_config *config,
         case OPT_NO_ASLR:
             config->no_aslr = true;
             break;
+        case OPT_ORDER:
+            if (o->arg && !tool_parse_u64(o->arg, &config->seed)) {
+                return tool_bad_argument(o, key);
+            }
+            config->order = true;
+            config->vary = o->arg != NULL;
+            break;
+        case OPT_QUANTUM:
+            if (!tool_parse_u64(o->arg, &v) || v < 1 || v > MAX_QUANTUM) {
+                return tool_usage_error(o->prog,
+                                        "'%s' is no number of instructions from 1 to %u",
+                                        o->arg, MAX_QUANTUM);
+            }
+            config->quantum = (uint32_t)v;
+            break;
         case OPT_NO_KEY_FRAMES:
             config->no_key_frames = true;
             break;
@@ -383,6 +411,7 @@ int main(int argc, char **argv)
                   ~(CTR_EVENTS_VAL | CTR_EVENTS_REG | CTR_EVENTS_RAM | CTR_EVENTS_KEY),
         .data_limit = DEFAULT_DATA_LIMIT,
         .follow = MEMPIPE_FOLLOW_FORK,
+        .quantum = DEFAULT_QUANTUM,
         .embed = EMBED_BY_EVENTS,
         .level = DEFAULT_LEVEL,
         .argc = argc,

@@ -50,6 +50,9 @@ static struct mempipe_ctl layout_of(const struct mempipe_config *c)
         .watch = c->watch,
         .live = c->live,
         .epoch_blocks = c->epoch_blocks,
+        .quantum = c->quantum,
+        .vary = c->vary,
+        .seed = c->seed,
         .recorder_pid = getpid(),
     };
 

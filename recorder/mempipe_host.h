@@ -30,6 +30,9 @@ struct mempipe_config {
     uint32_t data_limit;   /* bytes kept of what system calls read and write */
     uint32_t follow;       /* MEMPIPE_FOLLOW_* */
     uint32_t epoch_blocks; /* see struct mempipe_ctl */
+    uint32_t quantum;      /* of turns, see there */
+    bool vary;
+    uint64_t seed;
     bool discard;
     bool live;
     /* what is recorded, see struct mempipe_control: */

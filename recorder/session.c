@@ -214,6 +214,9 @@ static int open_pipe(struct session *s, bool live)
         .data_limit = s->config->data_limit,
         .follow = s->config->follow,
         .epoch_blocks = epoch_blocks(),
+        .quantum = s->config->quantum,
+        .vary = s->config->vary,
+        .seed = s->config->seed,
         .discard = s->config->discard,
         .live = live && !s->config->ring,
         .paused = s->config->selection->paused,
@@ -755,6 +758,9 @@ static int check_kind(const struct session_config *config, const struct launch_p
         tool_error(
             PROG, "%s%s is for programs, not for machines",
             exec ? "" : "--events=", exec ? "--follow-exec" : config->program_event);
+    } else if (plan->system && config->order) {
+        tool_error(PROG, "--order is for programs: vCPUs run one at a time unless QEMU "
+                         "runs with thread=multi");
     } else if (!plan->system && (sel->machine || config->machine_event)) {
         tool_error(PROG, "%s%s is for machines (qemu-system-ARCH)",
                    sel->machine ? "" : "--events=",
@@ -791,8 +797,9 @@ int session_run(const struct session_config *config)
         goto out_plan;
     }
     s.events = config->events & ~(plan.system ? CTR_EVENTS_PROGRAM : CTR_EVENTS_MACHINE);
-    s.events = plan.system && !plan.parallel ? s.events | CTR_EVENTS_ORDER
-                                             : s.events & ~CTR_EVENTS_ORDER;
+    s.events = (plan.system ? !plan.parallel : config->order)
+                   ? s.events | CTR_EVENTS_ORDER
+                   : s.events & ~CTR_EVENTS_ORDER;
     s.events |= config->selection->tasks ? CTR_EVENTS_TASK : 0;
     s.events |= config->selection->nr_contexts ? CTR_EVENTS_CTX | CTR_EVENTS_TASK : 0;
     if (!(s.events & CTR_EVENTS_MEM)) {

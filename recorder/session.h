@@ -23,6 +23,10 @@ struct session_config {
     bool progress; /* also where the program uses the terminal, or there is none */
     bool no_aslr;  /* the program's addresses are not random */
     bool no_key_frames;
+    bool order; /* threads of programs run one at a time, ... */
+    bool vary;  /* ... for as long as is drawn from the seed ... */
+    uint64_t seed;
+    uint32_t quantum; /* ... but so many instructions at most */
     enum embed_mode embed;
     const struct selection *selection;
     const char *control; /* path of the socket, NULL: there is none */

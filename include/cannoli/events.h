@@ -245,7 +245,7 @@
 #define CTR_EVENTS_MARK 0x100u   /* marks, labels, gates; always on */
 #define CTR_EVENTS_INT 0x200u    /* exceptions and interrupts, of machines only */
 #define CTR_EVENTS_CTX 0x400u    /* address spaces, of machines only */
-#define CTR_EVENTS_ORDER 0x800u  /* which vCPU runs; on if they run one at a time */
+#define CTR_EVENTS_ORDER 0x800u  /* which thread runs; on if they run one at a time */
 #define CTR_EVENTS_PHYS 0x1000u  /* physical addresses of accesses, of machines only */
 #define CTR_EVENTS_PWR 0x2000u   /* vCPUs that wait or are off, of machines only */
 #define CTR_EVENTS_DMA 0x4000u   /* RAM that was written other than by accesses, ... */

@@ -96,6 +96,8 @@
  *   pipe.live_buffer to quiet_*   thread          a wrong tail after a kill
  *   pipe.inside, inside_end       thread          a wrong library in the error, if the
  *                                                 process really died
+ *   pipe.turn to futex_bits,      all             threads that wait for a turn for ever,
+ *     shared.turns                                or run at the same time: a wrong order
  *   pipe.epoch, from_epoch,       thread, forker  ids allocated again too early: an
  *     from_process                                error, or wrong events; or too late:
  *                                                 memory
@@ -113,7 +115,7 @@
 #include "cannoli/events.h"
 
 #define MEMPIPE_MAGIC 0x6570697063726374ull /* "ctrcpipe" */
-#define MEMPIPE_VERSION 13u
+#define MEMPIPE_VERSION 14u
 #define MEMPIPE_LINE 64
 /* Mail slots of a pipe, a power of two, more than the buffers one pipe can have in flight. */
 #define MEMPIPE_MAIL 128u
@@ -145,6 +147,29 @@
  * merges threads needs the chunks of one set at a time.
  */
 #define MEMPIPE_SET_BYTES (3584u << 10) /* as many as make one chunk */
+
+/*
+ * Turns, with CTR_EVENTS_ORDER of programs: one guest thread of all processes runs at a
+ * time.  It has the turn (shared.turns.holder) while it executes guest code or works on
+ * guest memory for a system call, passes it on when its quantum of instructions is used
+ * up and others are ready (qemu/linux-user/cannoli/turns.c), and gives it up while it
+ * waits in the host's kernel.  Only the thread that has the turn changes
+ * shared.turns, and the turn of a READY thread.  Of a process that has died the recorder
+ * passes it on.
+ */
+enum {
+    MEMPIPE_TURN_OUT = 0,   /* it takes no part, or takes none any more */
+    MEMPIPE_TURN_AWAY = 1,  /* it waits for something else */
+    MEMPIPE_TURN_READY = 2, /* it waits for the turn, on this word */
+    MEMPIPE_TURN_RUNS = 3,  /* it has it */
+    MEMPIPE_TURN_CALLS = 4, /* it has it, in a call of the host that may wait: who
+                                   waits for long changes it to AWAY, and has it */
+    MEMPIPE_TURN_WAITS = 5, /* for a futex of the guest, on this word unless it is
+                                   shared; who wakes it changes it to READY */
+    MEMPIPE_TURN_TAKEN = 6, /* its process was stopped while it ran: the recorder has
+                                   passed its turn on, and sent it `stopped_signal',
+                                   so that it leaves translated code and waits */
+};
 
 /* ctl.follow */
 #define MEMPIPE_FOLLOW_FORK 1u /* record child processes, too */
@@ -291,6 +316,15 @@ struct mempipe_pipe {
     /* line 3: recorder: bytes ever read out of it */
     uint64_t side_tail __attribute__((aligned(MEMPIPE_LINE)));
 
+    /* with turns: MEMPIPE_TURN_*, and what it waits for while it WAITS */
+    uint32_t turn __attribute__((aligned(MEMPIPE_LINE)));
+    uint32_t turn_calls;   /* how often it was CALLS */
+    uint64_t futex;        /* the address in QEMU's memory */
+    uint64_t futex_number; /* of waits, in order */
+    uint32_t futex_bits;   /* FUTEX_WAIT_BITSET */
+    uint32_t futex_shared; /* 1: not FUTEX_PRIVATE_FLAG */
+    uint32_t stopped_signal;
+
     /*
      * Mail: slot seq % MEMPIPE_MAIL holds buffer number + 1, or 0.  Stored by
      * the producer (release), cleared by the recorder (release).
@@ -343,6 +377,9 @@ struct mempipe_ctl {
     int32_t recorder_pid;  /* /proc/<recorder_pid>/fd/<ctl_fd> and <shared_fd> are */
     int32_t ctl_fd;        /* the two files, for programs started by execve */
     int32_t shared_fd;
+    uint32_t quantum;     /* with turns: instructions, 1 or more ... */
+    uint32_t vary;        /* ... 1: this is the most, and each turn is drawn, ... */
+    uint64_t seed;        /* ... from this */
     uint32_t watch;       /* 1: processes watch control.generation */
     uint64_t control_off; /* struct mempipe_control */
     uint64_t requests_off;
@@ -361,6 +398,22 @@ struct mempipe_ctl {
      * a pthread_mutex_t.
      */
     uint32_t owner[32] __attribute__((aligned(MEMPIPE_LINE)));
+};
+
+/* Of threads that run one at a time, with CTR_EVENTS_ORDER (order.c, turns.c). */
+struct mempipe_turns {
+    /* who has the turn: pipe number << 32 | serial + 1; 0: nobody */
+    uint64_t holder __attribute__((aligned(MEMPIPE_LINE)));
+    uint32_t process;   /* as its pipe names it */
+    uint32_t ran;       /* serial + 1 of the thread that ran last; 0: it has ended */
+    uint64_t drawn;     /* state of the random numbers; 0: none was drawn */
+    uint64_t futexes;   /* waits so far */
+    uint64_t slice;     /* number of the slice, from 0 */
+    uint64_t last_ns;   /* of all that was begun */
+    uint64_t set_bytes; /* that were handed over of the set */
+    uint32_t set;
+    uint32_t begun; /* 1: there is a slice */
+    uint32_t used;  /* 1: something was done in the set, or is about to be */
 };
 
 /* What QEMU and the recorder both write, see the table above. */
@@ -400,6 +453,8 @@ struct mempipe_shared {
 
     /* Head of the free pool: tag << 32 | buffer number + 1 (or 0). */
     uint64_t pool_head __attribute__((aligned(MEMPIPE_LINE)));
+
+    struct mempipe_turns turns;
 
     uint32_t next_epoch __attribute__((aligned(MEMPIPE_LINE)));
     /* next one to begin, from 1 */

@@ -171,7 +171,7 @@ value() {
 [ "$(value --first-write-after=4/1)" = 0x4 ] || fail "after cpu0's 4: $(cat stdout)"
 [ "$(value --last-write-before=end/1)" = 0x4 ] || fail "before cpu0's end: $(cat stdout)"
 run 4 "$dump" -e order chosen.ctr
-grep -q 'slices of vCPUs were not recorded' stderr || fail "$(cat stderr)"
+grep -q 'slices of threads were not recorded' stderr || fail "$(cat stderr)"
 
 # Privileges: events between instructions stay.
 for name in aarch64:EL0 m:user riscv64:'(U|VU)' x86_64:ring3 sparc:user; do

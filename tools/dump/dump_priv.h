@@ -79,7 +79,8 @@ struct dump {
     bool stream;
     bool hide_threads;   /* events of threads are read to find the ends of calls only */
     struct order *order; /* NULL: in recorded order ... */
-    bool timeless;       /* ... because the recording has no times */
+    bool timeless;       /* ... because the recording has no times, ... */
+    bool ordered;        /* ... and needs none: it has the order of all threads */
     /* Used by the ordered callback only. */
     int sys_errno;              /* of writing */
     bool calls;                 /* there may be system calls in the output */

@@ -23,7 +23,7 @@ static const struct {
     {CTR_KIND_THR, CTR_HAS_THR, "threads"},
     {CTR_KIND_INT, CTR_HAS_INT, "exceptions"},
     {CTR_KIND_CTX, CTR_HAS_CTX, "address spaces"},
-    {CTR_KIND_ORDER, CTR_HAS_ORDER, "slices of vCPUs"},
+    {CTR_KIND_ORDER, CTR_HAS_ORDER, "slices of threads"},
     {CTR_KIND_PWR, CTR_HAS_PWR, "halted vCPUs"},
     {CTR_KIND_RAM, CTR_HAS_RAM, "contents of RAM"},
     {CTR_KIND_DMA, CTR_HAS_DMA, "writes of devices"},

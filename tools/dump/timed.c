@@ -134,6 +134,7 @@ int timed_choose(struct dump *d, struct ctr_replay_ops *ops, struct ctr_filter *
     }
     /* Of system calls times may be left out, other events have them. */
     d->timeless = d->info.events & CTR_HAS_SYS && !(d->info.events & CTR_HAS_TIME);
+    d->ordered = d->info.events & CTR_HAS_ORDER;
     if (d->timeless) {
         return 0;
     }
@@ -156,7 +157,7 @@ void timed_remark(const struct dump *d)
     ctr_trace_info(d->trace, &info);
     if (d->order) {
         order_remark(d->order);
-    } else if (d->timeless && info.threads > 1 && !d->opt->quiet) {
+    } else if (d->timeless && !d->ordered && info.threads > 1 && !d->opt->quiet) {
         tool_error(d->opt->prog, "the recording has no times: events of threads are "
                                  "shown chunk by chunk, as with --group");
     }

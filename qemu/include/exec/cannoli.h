@@ -388,6 +388,7 @@ void cannoli_partial(struct CPUState *cpu);
 void cannoli_parse(const char *arg);
 void cannoli_start(struct CPUState *cpu);
 void cannoli_thread_new(struct CPUState *cpu);
+void cannoli_thread_ready(struct CPUState *cpu);
 void cannoli_thread_start(struct CPUState *cpu);
 void cannoli_thread_end(struct CPUState *cpu);
 void cannoli_process_end(struct CPUState *cpu, int code, bool signalled);
@@ -509,6 +510,7 @@ int cannoli_set_host_deathsig(int sig);
 /* Threads and processes */
 #define cannoli_start(cpu)
 #define cannoli_thread_new(cpu)
+#define cannoli_thread_ready(cpu)
 #define cannoli_thread_start(cpu)
 #define cannoli_process_end(cpu, code, signalled)
 #define cannoli_fork()

@@ -27,6 +27,14 @@ void cannoli_cloned(CPUState *cpu, int tid, uint64_t child_tidptr,
                     uint64_t parent_tidptr);
 void cannoli_task_exit(CPUState *cpu, uint64_t child_tidptr);
 void cannoli_renamed(CPUState *cpu);
+/*
+ * Threads that run one at a time: turns.c.  ready: a new one will run when its
+ * creator goes on; gone: nothing is left that other threads could notice.
+ */
+void cannoli_turn_call(int number);
+void cannoli_turn_called(int number);
+void cannoli_turn_cleared(uint64_t addr);
+void cannoli_thread_gone(void);
 /* Entry i of strace.c's table of names, NULL after the last. */
 const char *cannoli_syscall_name(unsigned i, int *nr);
 
@@ -209,6 +217,7 @@ void cannoli_elf_seen(const unsigned char *ident, unsigned machine,
 #define cannoli_cloned(cpu, tid, child_tidptr, parent_tidptr)
 #define cannoli_task_exit(cpu, child_tidptr)
 #define cannoli_renamed(cpu)
+#define cannoli_thread_gone()
 #define cannoli_guest_o32(cpu, ret)
 
 #define cannoli_next_lock(how)

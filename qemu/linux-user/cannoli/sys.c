@@ -18,6 +18,7 @@
 #include "loader.h"
 #include "signal-common.h"
 #include "event.h"
+#include "turn.h"
 #include <setjmp.h>
 #include <linux/futex.h>
 #include <sys/prctl.h>
@@ -309,6 +310,9 @@ void cannoli_record_syscall(CPUState *cpu, int num, const uint64_t args[8])
     if (!t) {
         return;
     }
+    if (cannoli_turns) {
+        cannoli_turn_regain();
+    }
     cannoli_check_recorder(t);
     if (open) {
         time = sys_time();
@@ -323,6 +327,7 @@ void cannoli_record_syscall(CPUState *cpu, int num, const uint64_t args[8])
     if (recorded) {
         syscall_event(cpu, CTR_EVENT_SYSCALL, num, args, 0, 0, time);
     }
+    cannoli_turn_call(num);
 }
 
 void cannoli_record_sysret(CPUState *cpu, int num, const uint64_t args[8],
@@ -333,6 +338,7 @@ void cannoli_record_sysret(CPUState *cpu, int num, const uint64_t args[8],
     int saved_errno = errno;
     bool recorded;
 
+    cannoli_turn_called(num);
     if (cannoli_on) {
         cannoli_check_recorder(cannoli_cpu(cpu)->thread);
     }
@@ -547,6 +553,7 @@ void cannoli_renamed(CPUState *cpu)
 void cannoli_cloned(CPUState *cpu, int tid, uint64_t child_tidptr,
                     uint64_t parent_tidptr)
 {
+    cannoli_turn_redraw();
     wrote_u32(cpu, child_tidptr, tid);
     if (parent_tidptr != child_tidptr) {
         wrote_u32(cpu, parent_tidptr, tid);
@@ -559,6 +566,7 @@ void cannoli_cloned(CPUState *cpu, int tid, uint64_t child_tidptr,
  */
 void cannoli_task_exit(CPUState *cpu, uint64_t child_tidptr)
 {
+    cannoli_turn_cleared(child_tidptr);
     wrote_u32(cpu, child_tidptr, 0);
 #ifdef TARGET_I386
     /* Its descriptor table is the guest's memory, too. */

@@ -87,12 +87,12 @@ static uint64_t *left_to_run(const CannoliGate *g)
 }
 
 /* Claim a slice of the remaining instructions; 0: none are left. */
-static int32_t claim_slice(uint64_t *left)
+static int32_t claim_slice(uint64_t *left, int32_t most)
 {
     uint64_t old = qatomic_read(left), n, seen;
 
     while (old) {
-        n = MIN(old, MIN(MAX(old / SLICE_PART, SLICE_MIN), SLICE_MAX));
+        n = MIN(old, MIN(MAX(old / SLICE_PART, SLICE_MIN), most));
         seen = qatomic_cmpxchg(left, old, old - n);
         if (seen == old) {
             return n;
@@ -102,10 +102,33 @@ static int32_t claim_slice(uint64_t *left)
     return 0;
 }
 
+/* There is a number of instructions that will be skipped, or recorded. */
+static bool has_end(const CannoliGate *g)
+{
+    return process.counts && g->phase <= CANNOLI_PHASE_FOR;
+}
+
+static bool counts(const CannoliGate *g)
+{
+    return cannoli_turns || has_end(g);
+}
+
+/* Get more instructions to run; 0: none are left. */
+static int32_t claim(CannoliGate *g)
+{
+    int32_t most = cannoli_turns ? g->quantum : SLICE_MAX;
+
+    if (most > 0 && has_end(g)) {
+        most = claim_slice(left_to_run(g), MIN(most, SLICE_MAX));
+    }
+    g->quantum -= most;
+    return most;
+}
+
 /* Get instructions to run, or go on to the next phase. */
 static void refill(CannoliCPU *c, CannoliGate *g)
 {
-    while (c->budget <= 0 && g->phase <= CANNOLI_PHASE_FOR) {
+    while (c->budget <= 0 && has_end(g)) {
         int32_t n = 0;
 
         if (g->phase == CANNOLI_PHASE_FOR &&
@@ -114,7 +137,7 @@ static void refill(CannoliCPU *c, CannoliGate *g)
             break;
         }
         if (qatomic_read(left_to_run(g)) != UINT64_MAX) {
-            n = claim_slice(left_to_run(g));
+            n = claim(g);
         }
         if (n) {
             c->budget += n;
@@ -122,8 +145,8 @@ static void refill(CannoliCPU *c, CannoliGate *g)
             g->phase++;
         }
     }
-    if (g->phase > CANNOLI_PHASE_FOR) {
-        c->budget = 0;
+    if (!has_end(g)) {
+        c->budget = cannoli_turns ? claim(g) : 0;
     }
 }
 
@@ -132,11 +155,16 @@ static void refill(CannoliCPU *c, CannoliGate *g)
  * very last ones: a thread that has seen that none are left has gone on to the
  * next phase.
  */
-static void give_back(CannoliCPU *c, const CannoliGate *g)
+static void give_back(CannoliCPU *c, CannoliGate *g)
 {
     uint64_t *left, old, seen;
 
-    if (g->phase > CANNOLI_PHASE_FOR || c->budget <= 0) {
+    if (c->budget > 0 && !has_end(g)) {
+        g->quantum += c->budget;
+        c->budget = 0;
+    }
+    if (c->budget <= 0) {
+        g->quantum_over |= cannoli_turns && g->quantum <= 0;
         return;
     }
     left = left_to_run(g);
@@ -144,16 +172,12 @@ static void give_back(CannoliCPU *c, const CannoliGate *g)
     while (old) {
         seen = qatomic_cmpxchg(left, old, old + c->budget);
         if (seen == old) {
+            g->quantum += c->budget;
             c->budget = 0;
             break;
         }
         old = seen;
     }
-}
-
-static bool counts(const CannoliGate *g)
-{
-    return process.counts && g->phase <= CANNOLI_PHASE_FOR;
 }
 
 void cannoli_gate_restored(CPUState *cpu, const TranslationBlock *tb, int insn)
@@ -185,6 +209,19 @@ static int block_counts(const TranslationBlock *tb)
 }
 
 /*
+ * A quantum that was drawn, or that a block does not fit into, ends at an exact
+ * instruction; others where a block does.
+ */
+static bool quantum_ends(CPUState *cpu, int need)
+{
+    CannoliCPU *c = cannoli_cpu(cpu);
+
+    return cannoli_turns && gate_of(cpu)->quantum <= 0 &&
+           (c->budget <= 0 ||
+            (!cannoli_ctl->vary && need <= cannoli_ctl->quantum));
+}
+
+/*
  * A block did not begin: was that because it has more instructions than may
  * run?
  */
@@ -195,10 +232,17 @@ static void ran_out(CPUState *cpu, const TranslationBlock *tb)
     int need = block_counts(tb);
 
     while (c->budget < need) {
-        int32_t n = claim_slice(left_to_run(g));
+        int32_t n = claim(g);
 
         if (n) {
             c->budget += n;
+        } else if (quantum_ends(cpu, need)) {
+            if (!cannoli_turn_renew(cpu)) {
+                /* It is another thread's turn. */
+                g->quantum_over = true;
+                cpu_exit(cpu);
+                break;
+            }
         } else if (c->budget <= 0) {
             /* The next phase begins with this block. */
             cpu_exit(cpu);
@@ -454,7 +498,7 @@ void cannoli_gate_enter(CPUState *cpu)
 {
     CannoliGate *g = gate_of(cpu);
 
-    if (process.counts) {
+    if (counts(g)) {
         refill(cannoli_cpu(cpu), g);
     }
     /* cpu_exec_step_atomic has chosen its block already */
@@ -483,7 +527,7 @@ void cannoli_gate_enter(CPUState *cpu)
 
 void cannoli_gate_exit(CPUState *cpu)
 {
-    if (process.counts) {
+    if (counts(gate_of(cpu))) {
         give_back(cannoli_cpu(cpu), gate_of(cpu));
     }
 }
@@ -629,7 +673,8 @@ void cannoli_gate_begin(CPUState *cpu, const CannoliGate *parent)
         g->guest_requests = parent->guest_requests;
     } else {
         g->paused = c->parent_paused;
-        if (process.counts) {
+        cannoli_turn_enter(cpu);
+        if (has_end(g)) {
             refill(c, g);
         }
     }

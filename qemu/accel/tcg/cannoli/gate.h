@@ -34,6 +34,9 @@ typedef struct CannoliGate {
     bool was_in_tree; /* when the gate was last checked */
     uint8_t blocked;  /* why it was closed then: CTR_GATE_*, 0: open */
     enum CannoliPhase phase;
+    /* With turns: instructions of the quantum that are not in the budget */
+    int32_t quantum;
+    bool quantum_over;       /* others are ready to run */
     uint32_t guest_requests; /* requests of the guest, as last seen */
     uint32_t marks;          /* marks from outside that were recorded */
     uint32_t selection;      /* and the choice that was recorded */

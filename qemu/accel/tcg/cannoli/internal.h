@@ -117,6 +117,7 @@ typedef struct CannoliThread {
     uint8_t power;          /* as it was recorded last (power.c); 0: it runs */
     CannoliContext context; /* as it was recorded last */
     uint64_t stopped_ns;    /* when another thread ran after it (order.c) */
+    uint64_t set_bytes;     /* of its buffer that were counted in */
     struct CannoliRegs *regs; /* with CTR_EVENTS_REG */
     struct CannoliJump *jumps;
     struct CannoliPages *pages; /* system/cannoli/phys.c */
@@ -124,7 +125,9 @@ typedef struct CannoliThread {
     bool look_again;            /* and it may have another name */
     bool queued;                /* system/cannoli/queue.c has events of it */
     bool requests;              /* its code does, see system/cannoli/guest.c */
-    uint32_t keyframes;         /* requests of the recorder that it has seen */
+    bool holds;         /* the turn, for an event within a call of the host */
+    void *copy;         /* linux-user/cannoli/turns.c reads into it */
+    uint32_t keyframes; /* requests of the recorder that it has seen */
     struct CannoliThread *next_spare;
 } CannoliThread;
 
@@ -299,6 +302,12 @@ uint64_t cannoli_now(void);
 void cannoli_slice(CPUState *cpu);
 /* The thread that runs is about to run code. */
 void cannoli_order_use(void);
+/* The time of an event, not before its slice; 0 stays 0. */
+uint64_t cannoli_order_time(uint64_t time_ns);
+/* It has done all for now, and goes on, perhaps after another thread. */
+void cannoli_order_stop(CannoliThread *t);
+void cannoli_order_pass(CPUState *cpu); /* certainly after another one */
+void cannoli_order_go_on(CannoliThread *t);
 /* A buffer of the thread was begun, or is handed over. */
 void cannoli_order_begin(CannoliThread *t);
 void cannoli_order_end(CPUState *cpu);

@@ -27,8 +27,8 @@ ino_t cannoli_pipe_ino;
 
 /* Found by the recorder in the binary: this QEMU can be recorded. */
 extern const char cannoli_note[];
-const char cannoli_note[] __attribute__((used)) = "cannoli-mempipe-version=13";
-QEMU_BUILD_BUG_ON(MEMPIPE_VERSION != 13);
+const char cannoli_note[] __attribute__((used)) = "cannoli-mempipe-version=14";
+QEMU_BUILD_BUG_ON(MEMPIPE_VERSION != 14);
 
 /* Open one of the recorder's files by /proc: no descriptor was inherited. */
 static int open_file(int pid, int number)

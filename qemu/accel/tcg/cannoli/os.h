@@ -57,12 +57,46 @@ extern bool cannoli_vcpus_split;
 void cannoli_hold_threads(bool hold);
 
 #ifdef CONFIG_USER_ONLY
+/*
+ * Turns of threads (turns.c), if they run one at a time.  claimed: the pipe of
+ * a thread of the process with this serial, which is ready from now on; begin:
+ * it is this thread, which waits for its turn; drop: it will not come; end: it
+ * has the turn for the last time, until cannoli_thread_gone.
+ */
+extern bool cannoli_turns;
+void cannoli_turn_claimed(struct mempipe_pipe *p, uint32_t process);
+void cannoli_turn_begin(struct mempipe_pipe *p, bool execed);
+void cannoli_turn_drop(struct mempipe_pipe *p);
+void cannoli_turn_end(bool process);
+/* The process is not recorded. */
+void cannoli_turn_lost(void);
+/*
+ * Around an event that is made within a call of the host, in which another
+ * thread may have taken the turn.
+ */
+void cannoli_turn_hold(CPUState *cpu);
+void cannoli_turn_let_go(CPUState *cpu);
+/* Before translated code: passes the turn on if its quantum is over. */
+void cannoli_turn_enter(CPUState *cpu);
+/* The quantum is over: a new one begins, unless others are ready. */
+bool cannoli_turn_renew(CPUState *cpu);
+
 /* Records the pages that the recorder requests; outside of translated code. */
 void cannoli_keyframes_begin(struct CannoliThread *t);
 void cannoli_keyframes(CPUState *cpu);
 #endif
 
 #ifndef CONFIG_USER_ONLY
+#define cannoli_turns false
+#define cannoli_turn_claimed(p, process)
+#define cannoli_turn_begin(p, execed)
+#define cannoli_turn_drop(p)
+#define cannoli_turn_end(process)
+#define cannoli_turn_lost()
+#define cannoli_turn_hold(cpu)
+#define cannoli_turn_let_go(cpu)
+#define cannoli_turn_enter(cpu)
+#define cannoli_turn_renew(cpu) false
 /* The block that has ended entered or left the kernel. */
 void cannoli_transition(CPUState *cpu);
 /* It leaves the main loop, perhaps in the middle of a delivery. */

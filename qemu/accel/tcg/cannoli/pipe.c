@@ -30,7 +30,10 @@
 /* Buffers of the pool that this process has written to before. */
 bool *cannoli_pool_known;
 
-/* The pipe that a fork in progress holds for the child. */
+/*
+ * The pipe that a fork in progress holds for the child, or a thread that begins
+ * for itself.
+ */
 static __thread struct mempipe_pipe *fork_pipe;
 static __thread uint32_t fork_serial;
 
@@ -416,8 +419,8 @@ void cannoli_enter(CPUState *cpu, const TranslationBlock *tb)
     }
 #ifndef CONFIG_USER_ONLY
     cannoli_regs_inside(cpu);
-    cannoli_order_use();
 #endif
+    cannoli_order_use();
     c->unwound = NULL;
     c->fault_addr_valid = false;
     t->left = false;
@@ -493,12 +496,13 @@ uint8_t *cannoli_event(CPUState *cpu, uint32_t type, uint32_t n,
     if (!t || t->running) {
         return NULL;
     }
+    cannoli_turn_hold(cpu);
     cannoli_slice(cpu);
     rec = cannoli_side_reserve(t, ROUND_UP(sizeof(*rec) + n, 8));
     cannoli_place(cpu, &rec->p, MEMPIPE_SIDE_EVENT, 0);
     rec->type = type;
     rec->zero = 0;
-    rec->time_ns = time_ns;
+    rec->time_ns = cannoli_order_time(time_ns);
     t->event = rec;
     return (uint8_t *)(rec + 1);
 }
@@ -517,6 +521,7 @@ void cannoli_event_end(CPUState *cpu, uint32_t n)
     if (t->placed >= CANNOLI_MAX_PLACED) {
         cannoli_hand_over(cpu);
     }
+    cannoli_turn_let_go(cpu);
 }
 
 /* ---- threads and processes ---- */
@@ -557,6 +562,7 @@ static struct mempipe_pipe *claim_pipe(int pid)
         p->running = 0;
         p->inside = 0;
         p->inside_end = 0;
+        qatomic_set(&p->turn, MEMPIPE_TURN_OUT);
         return p;
     }
     qatomic_fetch_add(&shared->nr_exhausted, 1);
@@ -575,6 +581,7 @@ static CannoliThread *new_thread(void)
     struct CannoliJump *jumps;
     struct CannoliPages *pages;
     struct CannoliTask *task;
+    void *copy;
     CannoliRegs *regs;
     CannoliThread *t;
 
@@ -590,7 +597,9 @@ static CannoliThread *new_thread(void)
     jumps = t->jumps;
     pages = t->pages;
     task = t->task;
+    copy = t->copy;
     memset(t, 0, sizeof(*t));
+    t->copy = copy;
     t->regs = regs;
     t->pages = pages;
     t->task = task;
@@ -760,7 +769,9 @@ void cannoli_start(CPUState *cpu)
     cannoli_epoch_begin();
     p = claim_pipe(getpid());
     p->is_process = 1;
+    p->process = p->serial;
     p->ppid = getppid();
+    cannoli_turn_begin(p, cannoli_execed);
     attach(cpu, p);
     cannoli_program(cpu);
     cannoli_gate_program(cpu);
@@ -776,6 +787,15 @@ void cannoli_thread_new(CPUState *cpu)
     cannoli_cpu(cpu)->parent_paused = creator && creator->gate.paused;
 }
 
+/* In the new thread; of a program its creator waits for that. */
+void cannoli_thread_ready(CPUState *cpu)
+{
+    if (cannoli_on) {
+        fork_pipe = claim_pipe(getpid());
+        cannoli_turn_claimed(fork_pipe, process_serial);
+    }
+}
+
 void cannoli_thread_start(CPUState *cpu)
 {
     struct mempipe_pipe *p;
@@ -783,7 +803,12 @@ void cannoli_thread_start(CPUState *cpu)
     if (!cannoli_on) {
         return;
     }
-    p = claim_pipe(getpid());
+    if (!fork_pipe) {
+        cannoli_thread_ready(cpu);
+    }
+    p = fork_pipe;
+    fork_pipe = NULL;
+    cannoli_turn_begin(p, false);
     p->ppid = getppid();
     p->ptid = cannoli_cpu(cpu)->parent_tid;
     attach(cpu, p);
@@ -793,11 +818,13 @@ void cannoli_thread_start(CPUState *cpu)
 
 void cannoli_thread_end(CPUState *cpu)
 {
+    cannoli_turn_end(false);
     detach(cpu, MEMPIPE_END_EXIT, 0);
 }
 
 void cannoli_process_end(CPUState *cpu, int code, bool signalled)
 {
+    cannoli_turn_end(true);
     detach(cpu, signalled ? MEMPIPE_END_SIGNAL : MEMPIPE_END_GROUP, code);
 }
 
@@ -810,6 +837,7 @@ void cannoli_fork(void)
         fork_pipe->from_process = process_serial;
         fork_pipe->from_epoch = cannoli_epoch;
         fork_serial = fork_pipe->serial;
+        cannoli_turn_claimed(fork_pipe, fork_serial);
     }
 }
 
@@ -831,8 +859,10 @@ void cannoli_forked(CPUState *cpu, int pid)
             cannoli_cpu(cpu)->jumps = NULL;
             cannoli_on = cannoli_sys = cannoli_map = cannoli_thr = false;
             cpu->tcg_cflags &= ~CF_CANNOLI_MASK;
+            cannoli_turn_lost();
         }
     } else if (pid < 0) {
+        cannoli_turn_drop(p);
         qatomic_store_release(&p->state, MEMPIPE_FREE);
     } else if (pid > 0) {
         /*
@@ -859,6 +889,7 @@ void cannoli_forked(CPUState *cpu, int pid)
         cannoli_dict_forked();
         cannoli_epoch_forked();
         qemu_spin_init(&spare_lock);
+        cannoli_turn_begin(p, false);
         attach(cpu, p);
         cannoli_thread_event(cpu, CTR_THREAD_START, 0, 0, NULL);
         cannoli_gate_begin(cpu, old ? &old->gate : NULL);

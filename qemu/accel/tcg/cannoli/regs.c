@@ -675,8 +675,9 @@ void cannoli_cpu_enter(CPUState *cpu)
     t = cannoli_cpu(cpu)->thread;
 #ifndef CONFIG_USER_ONLY
     cannoli_turn_executes(true);
-    cannoli_slice(cpu);
 #endif
+    cannoli_turn_enter(cpu);
+    cannoli_slice(cpu);
     was_open = t->gate.open;
     if (cannoli_regs_on()) {
         t->regs->outside = false;
