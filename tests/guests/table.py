@@ -13,6 +13,8 @@ maps      print their /proc/self/maps at the end
 scenario  report what happened to processes, threads and signals
 choice    recorded whole and in parts: the parts must be parts of the whole
 switch    switches its own recording
+turns     threads and processes that run one at a time (--order)
+waits     calls that wait, whose results are the same with --order
 gate      threads whose recording is paused, resumed and changed while they run
 part      needed by another program, or by a machine
 moments   stops in a debugger, which reads its memory
@@ -206,6 +208,8 @@ PROGRAMS = [
     Program("choose-dynamic", "choice", source="choose.c", libs="-Wl,--as-needed -latomic",
             link="pie"),
     Program("switches", "switch"),
+    Program("turns", "turns", EVERY, libs="-pthread"),
+    Program("waits", "waits", EVERY, libs="-pthread"),
     Program("gates", "gate", libs="-pthread"),
     Program("crowd", "property", EVERY, libs="-pthread", also=("coverage", "hits")),
     Program("threads", "property", EVERY, libs="-pthread"),

@@ -5,7 +5,8 @@
  *   oracle-order [--forget N] FROM-TO TRACE
  *
  * Follows the memory of the addresses FROM to before TO, which all threads share: each
- * load must find what was stored last, by whatever thread, in the order of the trace.
+ * load must find what was stored last, by whatever thread or the system for it, in the
+ * order of the trace.
  * Where a chunk says that all that were begun before it had ended, they had.
  * From some of the accesses, ctr_search must find the last store before it, and the next
  * access after it, that were met.  --forget leaves out the N-th store that changes a byte,
@@ -13,6 +14,7 @@
  */
 #include "ctr.h"
 #include "bad.h"
+#include "cannoli/events.h"
 
 #include <inttypes.h>
 #include <stdbool.h>
@@ -32,6 +34,7 @@ struct byte {
     uint8_t value;
     struct place stored; /* last */
     struct place open;   /* an access whose successor is to be found */
+    bool by_system;      /* the last store was the system's */
 };
 
 struct check {
@@ -39,6 +42,7 @@ struct check {
     uint64_t from, to;
     struct byte *bytes;
     uint64_t loads, stores, others; /* loads of what another thread stored */
+    uint64_t system;                /* writes */
     uint64_t searches, every;
     uint64_t forget;
 };
@@ -80,17 +84,19 @@ static void search(struct check *c, uint64_t addr, const struct place *from, boo
     }
 }
 
-static void one_byte(struct check *c, const struct ctr_mem *m, uint32_t i)
+static void one_byte(struct check *c, const struct ctr_mem *m, uint32_t i, bool system)
 {
     const uint64_t addr = m->addr + i;
     const struct place here = {m->ordinal, m->thread->index, true};
     struct byte *b = &c->bytes[addr - c->from];
 
     if (b->open.known && !is_at(&b->open, here.thread, here.ordinal)) {
-        search(c, addr, &b->open, false, &here);
+        if (!system) {
+            search(c, addr, &b->open, false, &here);
+        }
         b->open.known = false;
     }
-    if (i == 0 && (c->loads + c->stores) % c->every == 0 &&
+    if (!system && !b->by_system && i == 0 && (c->loads + c->stores) % c->every == 0 &&
         !is_at(&b->stored, here.thread, here.ordinal)) {
         search(c, addr, &here, true, &b->stored);
         b->open = here;
@@ -100,6 +106,7 @@ static void one_byte(struct check *c, const struct ctr_mem *m, uint32_t i)
             b->value = m->data[i];
         }
         b->stored = here;
+        b->by_system = system;
         return;
     }
     if (b->stored.known && b->value != m->data[i]) {
@@ -113,14 +120,31 @@ static void one_byte(struct check *c, const struct ctr_mem *m, uint32_t i)
     c->others += b->stored.known && b->stored.thread != here.thread;
 }
 
-static void access_of(struct check *c, const struct ctr_mem *m)
+static void access_of(struct check *c, const struct ctr_mem *m, bool system)
 {
     if (!m->data || m->addr < c->from || m->addr + m->size > c->to) {
         return;
     }
-    *(m->store ? &c->stores : &c->loads) += 1;
+    *(system ? &c->system : m->store ? &c->stores : &c->loads) += 1;
     for (uint32_t i = 0; i < m->size; i++) {
-        one_byte(c, m, i);
+        one_byte(c, m, i, system);
+    }
+}
+
+/* Memory that the system wrote for a thread is as if that had stored it. */
+static void event_of(struct check *c, const struct ctr_os_event *e)
+{
+    struct ctr_usermem u;
+
+    if (e->type == CTR_EVENT_USERMEM && ctr_parse_usermem(e, &u) == 0 &&
+        u.flags & CTR_USERMEM_WRITE && u.n == u.size) {
+        const struct ctr_mem m = {.addr = u.addr,
+                                  .size = u.n,
+                                  .store = 1,
+                                  .data = u.data,
+                                  .ordinal = e->ordinal,
+                                  .thread = e->thread};
+        access_of(c, &m, true);
     }
 }
 
@@ -162,7 +186,8 @@ static uint64_t check_chunks(struct ctr_trace *tr, uint64_t n)
 
 int main(int argc, char **argv)
 {
-    static const struct ctr_filter filter = {.kinds = CTR_KIND_LOAD | CTR_KIND_STORE};
+    static const struct ctr_filter filter = {.kinds = CTR_KIND_LOAD | CTR_KIND_STORE |
+                                                      CTR_KIND_SYS};
     struct ctr_cursor *cursor;
     struct ctr_diag diag = {0};
     struct check c = {0};
@@ -195,7 +220,11 @@ int main(int argc, char **argv)
     c.every = (info.loads + info.stores) / SEARCHES + 1;
     r = ctr_cursor_open(&cursor, c.trace, &filter, &diag);
     while (r == 0 && (r = ctr_cursor_next(cursor, &ev, &diag)) == 1) {
-        access_of(&c, &ev.mem);
+        if (ev.kind == CTR_CURSOR_MEM) {
+            access_of(&c, &ev.mem, false);
+        } else {
+            event_of(&c, &ev.os);
+        }
         r = 0;
     }
     if (r < 0) {
@@ -205,9 +234,9 @@ int main(int argc, char **argv)
         printf("nothing to compare\n");
         return 1;
     }
-    printf("%" PRIu64 " loads, %" PRIu64 " stores, %" PRIu64
+    printf("%" PRIu64 " loads, %" PRIu64 " stores, %" PRIu64 " of the system, %" PRIu64
            " bytes from another thread, %" PRIu64 " searches\n",
-           c.loads, c.stores, c.others, c.searches);
+           c.loads, c.stores, c.system, c.others, c.searches);
     ctr_cursor_close(cursor);
     ctr_close(c.trace);
     return 0;

@@ -61,6 +61,7 @@ import stress
 import switches
 import tasks
 import transcripts
+import turns
 import walks
 
 sys.path.insert(0, common.GUESTS)
@@ -240,6 +241,8 @@ CHECKS = {
     "coverage": lambda j: choices.run_coverage(j.tools, j.program, j.target, j.guest, j.folder),
     "switch": lambda j: switches.run_switch(j.tools, j.target, j.name, j.guest, j.folder),
     "gate": lambda j: switches.run_gate(j.tools, j.target, j.guest, j.folder, j.full),
+    "turns": lambda j: turns.run(j.tools, j.target, j.guest, j.folder, j.path),
+    "waits": lambda j: turns.run_waits(j.tools, j.target, j.guest, j.folder),
     "property": lambda j: props.run(j.tools, j.program, j.target, j.guest, j.folder),
 }
 # Kinds of the table that are no cases: parts of other programs, and programs that
