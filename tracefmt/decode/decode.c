@@ -80,7 +80,7 @@ static int load_addrs(struct decoder *d)
     d->same_bits = d->addrs.p + bits;
     d->steps = d->same_bits + same;
     d->steps_end = d->addrs.p + d->addrs.n;
-    d->addr_at = d->miss_at = 0;
+    d->addr_at = d->miss_at = d->missed_to = 0;
     d->last_miss = 0;
     return 0;
 }

@@ -76,6 +76,7 @@ struct reg_extra {
 };
 
 #define EXTRA_PREDS 1024u
+#define DECODER_MISSED 2048u
 
 /* A column of values: pieces, some of them predicted. */
 struct value_in {
@@ -136,6 +137,8 @@ struct decoder {
     const uint8_t *hit_bits;
     const uint8_t *same_bits;
     const uint8_t *steps, *steps_end;
+    uint32_t missed_to;              /* before this access, ... */
+    uint64_t missed[DECODER_MISSED]; /* ... of the last ones the steps that were missed */
 
     uint32_t extra_left; /* records not read yet */
     int have_extra;      /* `extra' is the next record */

@@ -20,30 +20,6 @@ static inline uint64_t derived_addr(const struct derived_access *v,
     return slot_derive_addr(&how, root) & mask;
 }
 
-/* The step of the next miss. Returns -1 if the column of steps ends. */
-static inline int decoder_miss(struct decoder *d, uint64_t *step)
-{
-    uint32_t m = d->miss_at++;
-    if (m >= d->miss_n) {
-        return -1;
-    }
-    if (!(d->same_bits[m >> 3] >> (m & 7) & 1)) {
-        uint64_t z;
-        if (get_varint(&d->steps, d->steps_end, &z)) {
-            return -1;
-        }
-        d->last_miss = unzigzag64(z);
-    }
-    *step = d->last_miss;
-    return 0;
-}
-
-/*
- * Sets the steps of the mispredicted ones among the n accesses from number `at' of the
- * column on, which belong to a run of block l.
- */
-int decoder_misses(struct decoder *d, const struct dlocal *l, uint32_t at, unsigned n);
-
 #define DECODER_HITS 56u /* number of bits tested at once */
 
 /*
@@ -54,6 +30,31 @@ static inline uint64_t decoder_miss_bits(const struct decoder *d, uint32_t at, u
 {
     return ~(le64(d->hit_bits + (at >> 3)) >> (at & 7)) & ((1ull << n) - 1);
 }
+
+/* decode_steps.c: has the steps of all mispredicted accesses before number `to' of the column
+ * read, and of some after it. */
+int decoder_read_steps(struct decoder *d, uint32_t to);
+
+/*
+ * Before decoder_step of accesses from `to' - DECODER_HITS on, if any of them was
+ * mispredicted.  `to' must never decrease by more than that.
+ */
+static inline int decoder_steps(struct decoder *d, uint32_t to)
+{
+    return to > d->missed_to ? decoder_read_steps(d, to) : 0;
+}
+
+/* The step of access number `at' of the column, which was mispredicted. */
+static inline uint64_t decoder_step(const struct decoder *d, uint32_t at)
+{
+    return d->missed[at % DECODER_MISSED];
+}
+
+/*
+ * Sets the steps of the mispredicted ones among the n accesses from number `at' of the
+ * column on, which belong to a run of block l.
+ */
+int decoder_misses(struct decoder *d, const struct dlocal *l, uint32_t at, unsigned n);
 
 /* The addresses of a run that makes all unconditional accesses of its block. */
 static inline int decoder_plain_addrs(struct decoder *d, const struct dlocal *l)

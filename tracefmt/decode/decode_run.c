@@ -200,6 +200,10 @@ static int count_run(struct decoder *d, const struct dlocal *l, struct run *r,
 static int check_end(struct decoder *d)
 {
     const struct ctr_chunk *c = &d->pub;
+    int err = d->want & DEC_MEM ? decoder_steps(d, d->addr_n) : 0;
+    if (err) {
+        return err;
+    }
     if (d->ordinal - c->first != c->insns || d->run != c->runs) {
         return decoder_bad(d, "chunk.words", "counts are wrong");
     }

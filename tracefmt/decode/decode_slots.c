@@ -14,8 +14,13 @@ static inline int step_access(struct decoder *d, struct ctr_access *a, uint64_t 
     if (d->addr_at == d->addr_n) {
         return decoder_bad(d, "chunk.words", "a slot out of place");
     }
-    if (decoder_miss_bits(d, d->addr_at++, 1) && decoder_miss(d, step)) {
-        return decoder_bad(d, "chunk.addrs", "steps missing");
+    const uint32_t at = d->addr_at++;
+    if (decoder_miss_bits(d, at, 1)) {
+        int err = decoder_steps(d, at + 1);
+        if (err) {
+            return err;
+        }
+        *step = decoder_step(d, at);
     }
     a->addr = (a->addr + *step) & d->addr_mask;
     return 0;
@@ -50,38 +55,6 @@ static int next_addr(struct decoder *d, const struct dlocal *l, unsigned k,
         return 0;
     }
     return step_access(d, a, &d->step[l->access + at]);
-}
-
-int decoder_misses(struct decoder *d, const struct dlocal *l, uint32_t at, unsigned n)
-{
-    const uint16_t *own = l->nderived ? block_own(l->block) : NULL;
-    uint64_t *step = d->step + l->access;
-    /* local, as the compiler cannot know that no step is written over them */
-    const uint8_t *p = d->steps, *const end = d->steps_end, *const same = d->same_bits;
-    uint64_t last = d->last_miss;
-    uint32_t m = d->miss_at;
-    for (unsigned from = 0; from < n; from += DECODER_HITS) {
-        unsigned some = n - from < DECODER_HITS ? n - from : DECODER_HITS;
-        uint64_t miss = decoder_miss_bits(d, at + from, some);
-        for (; miss; miss &= miss - 1, m++) {
-            unsigned i = from + (unsigned)__builtin_ctzll(miss);
-            if (m >= d->miss_n) {
-                return decoder_bad(d, "chunk.addrs", "steps missing");
-            }
-            if (!(same[m >> 3] >> (m & 7) & 1)) {
-                uint64_t z;
-                if (get_varint(&p, end, &z)) {
-                    return decoder_bad(d, "chunk.addrs", "steps missing");
-                }
-                last = unzigzag64(z);
-            }
-            step[own ? own[i] : i] = last;
-        }
-    }
-    d->steps = p;
-    d->last_miss = last;
-    d->miss_at = m;
-    return 0;
 }
 
 /* Decodes slot k of a block; the caller has made room. begun as in next_addr. */

@@ -40,34 +40,32 @@ static inline int value_hit(struct value_in *v)
 static inline __attribute__((always_inline)) int
 next_piece(struct value_in *c, struct piece *p, uint64_t place, uint64_t *out)
 {
+    /* The processor could not predict which of these it is. */
+    const uint64_t guess[4] = {p->last + p->step, c->prev, c->prev2, place};
     uint64_t mask = p->mask;
     unsigned mode = p->mode;
-    uint64_t v = mode == VALUE_STRIDE  ? p->last + p->step
-                 : mode == VALUE_PLACE ? place
-                 : mode == VALUE_PREV  ? c->prev
-                                       : c->prev2;
+    uint64_t v = guess[mode];
     int hit = value_hit(c);
     if (hit != 1) {
-        const uint64_t guess[4] = {p->last + p->step, c->prev, c->prev2, place};
         uint64_t z;
         if (hit < 0 || get_varint(&c->miss, c->miss_end, &z)) {
             return -1;
         }
         v = p->last + unzigzag64(z);
-        for (unsigned k = 0; k < 4; k++) {
-            if (((guess[k] ^ v) & mask) == 0) {
-                p->mode = (uint8_t)k;
-                break;
-            }
-        }
+        unsigned k = 3;
+        k = ((guess[2] ^ v) & mask) == 0 ? 2 : k;
+        k = ((guess[1] ^ v) & mask) == 0 ? 1 : k;
+        k = ((guess[0] ^ v) & mask) == 0 ? 0 : k;
+        p->mode = (uint8_t)(((guess[k] ^ v) & mask) == 0 ? k : mode);
+        mode = VALUE_STRIDE;
     }
     v &= mask;
     c->prev2 = c->prev;
     *out = c->prev = v;
-    if (hit != 1 || mode != VALUE_PLACE) {
-        p->step = v - p->last;
-        p->last = v;
-    }
+    /* A hit of the place changes neither; without a branch. */
+    const uint64_t kept = 0 - (uint64_t)(mode == VALUE_PLACE);
+    p->step = (p->step & kept) | ((v - p->last) & ~kept);
+    p->last = (p->last & kept) | (v & ~kept);
     return 0;
 }
 
@@ -99,7 +97,7 @@ static inline int next_data(struct decoder *d, struct value_in *c, struct piece 
         }
         *word = (*word & ~(p->mask << shift)) | v << shift;
         uint8_t *to = d->data.p + off + p->off;
-        if (p->bytes == 8 || !s->big_endian) {
+        if (!s->big_endian || p->bytes == 8) {
             /* there is room for 8 bytes; what follows overwrites the rest */
             put64(to, s->big_endian ? __builtin_bswap64(v) : v);
         } else {

@@ -16,13 +16,12 @@
 #define FAR (1u << 30) /* more runs than a chunk has */
 
 struct touch_block {
-    uint32_t count;  /* runs without markers so far */
-    uint32_t next;   /* the first one in which a store may touch the bytes */
-    uint32_t access; /* as of struct dlocal */
+    uint64_t watched; /* bits of the first DECODER_HITS of own that are watched */
+    uint32_t count;   /* runs without markers so far */
+    uint32_t next;    /* the first one in which a store may touch the bytes */
     uint16_t nown;
     uint16_t ninsn;
-    const uint16_t *own; /* block_own */
-    uint8_t always;      /* `next' cannot be computed: each run is looked at */
+    uint8_t always; /* `next' cannot be computed: each run is looked at */
 };
 
 /* An access with an address of its own: the bytes that it, and accesses derived from it, store,
@@ -79,15 +78,12 @@ static void watch_block(struct decoder *d, struct touches *t, uint32_t i)
     const struct derived_access *v = block_derived(l->block);
     struct touch_access *w = t->access + l->access;
     struct touch_block *b = &t->block[i];
-    *b = (struct touch_block){.access = l->access,
-                              .nown = l->nown,
-                              .ninsn = l->ninsn,
-                              .own = block_own(l->block),
-                              .next = NEVER};
+    const uint16_t *own = block_own(l->block);
+    *b = (struct touch_block){.nown = l->nown, .ninsn = l->ninsn, .next = NEVER};
     for (unsigned k = 0; k < l->nown; k++) {
-        w[b->own[k]] = (struct touch_access){0};
-        if (a[b->own[k]].store) {
-            widen(&w[b->own[k]], 0, a[b->own[k]].size);
+        w[own[k]] = (struct touch_access){0};
+        if (a[own[k]].store) {
+            widen(&w[own[k]], 0, a[own[k]].size);
             b->next = 1;
         }
     }
@@ -102,6 +98,9 @@ static void watch_block(struct decoder *d, struct touches *t, uint32_t i)
         if (v[k].root != CTR_DERIVE_CONST) { /* its address must be known, in any case */
             widen(&w[v[k].root], b->always ? 0 : v[k].delta, of->size);
         }
+    }
+    for (unsigned k = 0; k < l->nown && k < DECODER_HITS; k++) {
+        b->watched |= (uint64_t)is_watched(&w[own[k]]) << k;
     }
 }
 
@@ -161,26 +160,32 @@ static inline uint64_t advance(const struct decoder *d, struct touch_access *w,
     return a->addr;
 }
 
-/* The steps of a run, number b->count of its block, that were not predicted. */
+/* The steps of a run, number b->count of its block, that were not predicted; only what is stored
+ * counts. */
 static int take_misses(struct decoder *d, const struct touches *t, struct touch_block *b,
-                       uint32_t at)
+                       const struct dlocal *l, uint32_t at)
 {
-    struct touch_access *access = t->access + b->access;
-    uint64_t *step = d->step + b->access;
+    const uint16_t *own = block_own(l->block);
+    struct touch_access *access = t->access + l->access;
+    uint64_t *step = d->step + l->access;
     for (unsigned from = 0; from < b->nown; from += DECODER_HITS) {
         unsigned some = b->nown - from < DECODER_HITS ? b->nown - from : DECODER_HITS;
         uint64_t miss = decoder_miss_bits(d, at + from, some);
+        int err;
+        miss &= from ? UINT64_MAX : b->watched;
+        err = miss ? decoder_steps(d, at + from + some) : 0;
+        if (err) {
+            return err;
+        }
         for (; miss; miss &= miss - 1) {
-            const unsigned k = b->own[from + (unsigned)__builtin_ctzll(miss)];
+            const unsigned i = from + (unsigned)__builtin_ctzll(miss), k = own[i];
             struct touch_access *w = &access[k];
-            uint64_t new, now;
-            if (decoder_miss(d, &new)) {
-                return decoder_bad(d, "chunk.addrs", "steps missing");
+            const uint64_t new = decoder_step(d, at + i);
+            uint64_t now;
+            if (from && !is_watched(w)) {
+                continue;
             }
-            if (!is_watched(w)) {
-                continue; /* only what is stored counts */
-            }
-            now = advance(d, w, &d->slot[b->access + k], step[k], b->count - 1) + new;
+            now = advance(d, w, &d->slot[l->access + k], step[k], b->count - 1) + new;
             step[k] = new;
             if (b->next > b->count) {
                 expect(b, b->count + runs_until(d, t, w, now & d->addr_mask, new));
@@ -194,13 +199,14 @@ static int take_misses(struct decoder *d, const struct touches *t, struct touch_
 static void look(struct decoder *d, const struct touches *t, struct touch_block *b,
                  const struct dlocal *l, uint64_t ordinal)
 {
-    struct ctr_access *a = d->slot + b->access;
+    struct ctr_access *a = d->slot + l->access;
     const struct derived_access *v = block_derived(l->block);
-    const uint64_t *step = d->step + b->access;
+    const uint16_t *own = block_own(l->block);
+    const uint64_t *step = d->step + l->access;
     b->next = NEVER;
     for (unsigned i = 0; i < b->nown; i++) {
-        const unsigned k = b->own[i];
-        struct touch_access *w = &t->access[b->access + k];
+        const unsigned k = own[i];
+        struct touch_access *w = &t->access[l->access + k];
         if (is_watched(w)) {
             const uint64_t now = advance(d, w, &a[k], step[k], b->count);
             const uint32_t runs = runs_until(d, t, w, now, step[k]);
@@ -241,8 +247,9 @@ static int plain_runs(struct decoder *d, const struct touches *t)
             break;
         }
         b->count++;
-        if (n > DECODER_HITS || decoder_miss_bits(d, at, n)) {
-            err = take_misses(d, t, b, at);
+        if (decoder_miss_bits(d, at, n < DECODER_HITS ? n : DECODER_HITS) & b->watched ||
+            n > DECODER_HITS) {
+            err = take_misses(d, t, b, &d->loc[*tok], at);
             if (err) {
                 break;
             }
@@ -266,9 +273,11 @@ static int other_run(struct decoder *d, const struct touches *t)
     struct run r;
     if (d->at < d->ntok) {
         const uint32_t tok = d->tok[d->at] >> 31 ? d->tok[d->at + 1] : d->tok[d->at];
+        const struct dlocal *l = &d->loc[tok];
+        const uint16_t *own = block_own(l->block);
         struct touch_block *b = &t->block[tok];
         for (unsigned i = 0; i < b->nown; i++) {
-            const size_t k = b->access + (size_t)b->own[i];
+            const size_t k = l->access + (size_t)own[i];
             if (is_watched(&t->access[k])) {
                 advance(d, &t->access[k], &d->slot[k], d->step[k], b->count);
             }
