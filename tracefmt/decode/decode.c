@@ -54,6 +54,14 @@ void decoder_fini(struct decoder *d)
 
 /* ------------------------------------------------------------------- begin */
 
+/* The column of addresses, whose parts are known, from its beginning on. */
+static void first_addrs(struct decoder *d)
+{
+    d->steps = d->same_bits + ((size_t)d->miss_n + 7) / 8;
+    d->addr_at = d->miss_at = d->missed_to = 0;
+    d->last_miss = 0;
+}
+
 static int load_addrs(struct decoder *d)
 {
     const uint8_t *b = d->chunk->sec.body;
@@ -78,10 +86,8 @@ static int load_addrs(struct decoder *d)
     }
     d->hit_bits = d->addrs.p;
     d->same_bits = d->addrs.p + bits;
-    d->steps = d->same_bits + same;
     d->steps_end = d->addrs.p + d->addrs.n;
-    d->addr_at = d->miss_at = d->missed_to = 0;
-    d->last_miss = 0;
+    first_addrs(d);
     return 0;
 }
 
@@ -134,18 +140,14 @@ int decoder_next_extra(struct decoder *d)
     return 0;
 }
 
-static int load_extras(struct decoder *d)
+/* The first record of the column, which is in memory. */
+static int first_extra(struct decoder *d)
 {
     d->extra_left = le32(d->chunk->sec.body + CHUNK_EXTRAS);
     d->have_extra = 0;
     d->extra = (struct extra){0};
     if (d->extra_left > MAX_EXTRAS) {
         return decoder_bad(d, "chunk.extras", "impossible counts");
-    }
-    int err = section_frame(&d->chunk->sec, &d->chunk->payload, FRAME_EXTRAS, d->dctx,
-                            &d->extras, "chunk.extras", d->diag);
-    if (err) {
-        return err;
     }
     d->meta = d->meta_end = d->delta = d->delta_end = d->extras.p;
     if (d->extras.n) {
@@ -161,6 +163,13 @@ static int load_extras(struct decoder *d)
         memset(d->extra_pred, 0, sizeof(d->extra_pred));
     }
     return decoder_next_extra(d);
+}
+
+static int load_extras(struct decoder *d)
+{
+    int err = section_frame(&d->chunk->sec, &d->chunk->payload, FRAME_EXTRAS, d->dctx,
+                            &d->extras, "chunk.extras", d->diag);
+    return err ? err : first_extra(d);
 }
 
 /* ------------------------------------------------------------------ values */
@@ -307,6 +316,30 @@ static unsigned want_of(const struct ctr_trace *tr, unsigned want)
     return has & want;
 }
 
+/* As before the first run. */
+static void first_run(struct decoder *d, const struct raw_chunk *chunk)
+{
+    d->at = 0;
+    d->run = 0;
+    d->loads = d->stores = 0;
+    d->ordinal = chunk->pub.first;
+}
+
+int decoder_begin_values(struct decoder *d, const struct ctr_trace *tr,
+                         const struct raw_chunk *chunk, struct ctr_diag *diag)
+{
+    d->chunk = chunk;
+    d->diag = diag;
+    d->want = want_of(tr, DEC_MEM | DEC_VAL);
+    first_run(d, chunk);
+    first_addrs(d);
+    int err = decoder_first_slots(d);
+    err = err || !(d->want & DEC_VAL) ? err : load_vals(d);
+    err = err ? err : first_extra(d);
+    d->chunk = NULL;
+    return err;
+}
+
 int decoder_begin(struct decoder *d, const struct ctr_trace *tr,
                   const struct raw_chunk *chunk, unsigned want, struct ctr_diag *diag)
 {
@@ -321,10 +354,7 @@ int decoder_begin(struct decoder *d, const struct ctr_trace *tr,
     d->reg_at = 0;
     d->has_mmu = (tr->events & CTR_EVENTS_PHYS) != 0;
     d->addr_mask = tr->addr_bits == 32 ? UINT32_MAX : UINT64_MAX;
-    d->at = 0;
-    d->run = 0;
-    d->loads = d->stores = 0;
-    d->ordinal = chunk->pub.first;
+    first_run(d, chunk);
     int err = decoder_words(d, tr);
     if (!err && d->want & DEC_MEM) {
         err = load_addrs(d);

@@ -115,7 +115,9 @@ struct decoder {
     struct dlocal *loc;
     size_t loc_cap;
     uint32_t nloc;
-    uint32_t *next; /* predicted tokens: two contexts of each block, two of the start */
+    uint32_t nslot;   /* of all of them: slots, ... */
+    uint32_t naccess; /* ... accesses */
+    uint32_t *next;   /* predicted tokens: two contexts of each block, two of the start */
     size_t next_cap;
     /*
      * The last state of each access of the blocks, and its last step. A run that makes
@@ -219,6 +221,13 @@ int decoder_begin(struct decoder *d, const struct ctr_trace *tr,
                   const struct raw_chunk *chunk, unsigned want, struct ctr_diag *diag);
 
 /*
+ * Begins the chunk of decoder_begin once more, with DEC_VAL in addition to the DEC_MEM of
+ * before: most of the work is not repeated. chunk: with the columns for both.
+ */
+int decoder_begin_values(struct decoder *d, const struct ctr_trace *tr,
+                         const struct raw_chunk *chunk, struct ctr_diag *diag);
+
+/*
  * The next run. Returns 1, 0 at the end of the chunk, or an error. *run and all it
  * points to are valid until the next call. At the end run->block is NULL and run->outs
  * has the changes after the last run.
@@ -235,6 +244,8 @@ static inline int decoder_before(const struct decoder *d, uint64_t hi)
 
 /* Internal to decode*.c: the whole column of words. */
 int decoder_words(struct decoder *d, const struct ctr_trace *tr);
+/* Internal to decode*.c: what is kept of the slots of its blocks, as before the first run. */
+int decoder_first_slots(struct decoder *d);
 /* Releases the blocks of the chunk. */
 void decoder_drop(struct decoder *d);
 /* Reports an error in a column; makes room for at least n elements of an array. */

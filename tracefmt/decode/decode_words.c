@@ -12,10 +12,10 @@
 #include "base/le.h"
 
 /* The pieces of all slots' values that are wanted. */
-static int load_pieces(struct decoder *d, size_t slots)
+static int load_pieces(struct decoder *d)
 {
     int err =
-        decoder_room(d, &d->piece_of, &d->piece_of_cap, slots, sizeof(d->piece_of[0]));
+        decoder_room(d, &d->piece_of, &d->piece_of_cap, d->nslot, sizeof(d->piece_of[0]));
     size_t n = 0, at = 0;
     for (uint32_t i = 0; !err && i < d->nloc; i++) {
         const struct ctr_block *b = &d->loc[i].block->pub;
@@ -40,8 +40,9 @@ static int load_pieces(struct decoder *d, size_t slots)
 }
 
 /* The accesses of all blocks, none of which was made yet. */
-static int load_accesses(struct decoder *d, size_t n)
+static int load_accesses(struct decoder *d)
 {
+    const size_t n = d->naccess;
     int err = decoder_room(d, &d->slot, &d->slot_cap, n, sizeof(d->slot[0]));
     if (!err) {
         err = decoder_room(d, &d->step, &d->step_cap, n, sizeof(d->step[0]));
@@ -60,6 +61,12 @@ static int load_accesses(struct decoder *d, size_t n)
         memset(d->step, 0, n * sizeof(d->step[0]));
     }
     return err;
+}
+
+int decoder_first_slots(struct decoder *d)
+{
+    int err = d->want & (DEC_VAL | DEC_REG) ? load_pieces(d) : 0;
+    return err || !(d->want & DEC_MEM) ? err : load_accesses(d);
 }
 
 /* Blocks of the chunk: pointers to definitions, slots laid out. */
@@ -110,14 +117,10 @@ static int load_locals(struct decoder *d, const struct ctr_trace *tr, uint32_t n
         accesses += b->naccess;
     }
     d->nloc = nloc;
+    d->nslot = (uint32_t)slots;
+    d->naccess = (uint32_t)accesses;
     memset(d->next, 0xff, (2 * (size_t)nloc + 2) * sizeof(d->next[0])); /* TOK_NONE */
-    if (d->want & (DEC_VAL | DEC_REG)) {
-        err = load_pieces(d, slots);
-        if (err) {
-            return err;
-        }
-    }
-    return d->want & DEC_MEM ? load_accesses(d, accesses) : 0;
+    return decoder_first_slots(d);
 }
 
 /* Whether this is a marker that a file may have. */

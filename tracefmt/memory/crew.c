@@ -74,6 +74,20 @@ int crew_begin(struct crew_member *m, const struct ctr_chunk *c, unsigned want,
     return ret ? ret : 1;
 }
 
+int crew_begin_values(struct crew_member *m, const struct ctr_chunk *c,
+                      struct ctr_diag *diag)
+{
+    int ret;
+
+    m->feed.want = DEC_MEM | DEC_VAL;
+    ret = feed_take(&m->feed, c, &m->raw, diag);
+    if (ret != 1) {
+        return ret;
+    }
+    ret = decoder_begin_values(&m->decoder, m->crew->tr, &m->raw, diag);
+    return ret ? ret : 1;
+}
+
 struct work {
     struct crew *crew;
     int (*step)(void *arg, struct crew_member *m, struct ctr_diag *diag);

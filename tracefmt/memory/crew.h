@@ -54,4 +54,8 @@ int crew_work(struct crew *c,
 int crew_begin(struct crew_member *m, const struct ctr_chunk *c, unsigned want,
                struct ctr_diag *diag);
 
+/* The chunk of crew_begin, with DEC_MEM alone, once more, with values.  Returns as crew_begin. */
+int crew_begin_values(struct crew_member *m, const struct ctr_chunk *c,
+                      struct ctr_diag *diag);
+
 #endif

@@ -2,9 +2,10 @@
 /*
  * The last stores to some bytes; see last.h.
  *
- * Values are slow to decode, and most stores are not the last one to their byte.  So first which
- * instructions stored last, by addresses alone, the last chunks first until each byte has its
- * store; and then the values of the few chunks that these are in.
+ * Values are slow to decode, and most stores are not the last one to their byte.  So of each chunk,
+ * the last one first until each byte has its store, it is searched first by addresses alone which
+ * instructions stored; and if that was the last store to some of the bytes, as it is known as soon
+ * as all chunks after it were searched, their values are decoded.
  */
 #include "memory/last.h"
 
@@ -17,12 +18,6 @@
 /* Within so many chunks values are decoded at once. */
 #define FEW_CHUNKS 3u
 
-/* A chunk, and its instructions that stored last to some bytes. */
-struct span {
-    struct ctr_chunk chunk;
-    uint64_t from, to; /* ordinals */
-};
-
 struct search {
     struct memory_since *s;
     struct crew crew;
@@ -33,9 +28,10 @@ struct search {
     uint64_t
         *stored;  /* of each byte 1 + the instruction that stored last, 0: none yet ... */
     uint64_t *in; /* ... in this chunk: several can have stores of one instruction */
-    bool at_once; /* not known: all stores of the spans count */
-    struct span *span;
-    uint32_t spans, next_span;
+    bool at_once; /* not known: all stores of the chunks count */
+    /* Of each worker 1 + the chunk that it searches, 0: none; and when that changes. */
+    uint64_t searches[CREW_MOST];
+    pthread_cond_t searched;
     /* Of each worker a list as `stored', of the chunk that it decodes. */
     uint64_t *own[CREW_MOST];
 };
@@ -102,44 +98,95 @@ static void on_touch(void *arg, uint64_t ordinal, uint32_t begin, uint32_t end)
     }
 }
 
-/* The stores of the next chunk. */
-static int find_stores(void *arg, struct crew_member *m, struct ctr_diag *diag)
+/* The last chunk that is not taken, if it can have last stores: 1, 0 or an error. */
+static int begin_search(struct search *f, unsigned worker, struct ctr_chunk *out,
+                        struct ctr_diag *diag)
 {
-    struct search *f = arg;
-    const struct memory_since *s = f->s;
-    uint64_t *own = f->own[m->number];
-    struct touches *t = &m->touches;
-    struct ctr_chunk chunk;
     int ret = 0;
 
     pthread_mutex_lock(&f->crew.lock);
     if (!f->closed) {
-        ret = take_chunk(f, &chunk, diag);
-        f->closed = ret == 1 && !any_open(f, chunk.first + chunk.insns);
+        ret = take_chunk(f, out, diag);
+        f->closed = ret == 1 && !any_open(f, out->first + out->insns);
         ret = f->closed ? 0 : ret;
     }
+    f->searches[worker] = ret == 1 ? out->index + 1 : 0;
     pthread_mutex_unlock(&f->crew.lock);
-    ret = ret == 1 ? crew_begin(m, &chunk, DEC_MEM, diag) : ret;
+    return ret;
+}
+
+static int search_chunk(const struct search *f, struct crew_member *m,
+                        const struct ctr_chunk *chunk, struct ctr_diag *diag)
+{
+    const struct memory_since *s = f->s;
+    struct touches *t = &m->touches;
+    int ret;
+
+    memset(f->own[m->number], 0, s->size * sizeof(*f->own[0]));
+    ret = crew_begin(m, chunk, DEC_MEM, diag);
     if (ret != 1) {
         return ret;
     }
-    memset(own, 0, s->size * sizeof(*own));
     t->addr = s->addr;
     t->size = s->size;
     t->lo = m->raw.lo;
     t->hi = m->raw.hi;
     t->fn = on_touch;
-    t->arg = own;
-    ret = decoder_touches(&m->decoder, t);
+    t->arg = f->own[m->number];
+    return decoder_touches(&m->decoder, t);
+}
+
+/* Whether a chunk after this one is being searched. */
+static bool is_before_another(const struct search *f, uint64_t chunk)
+{
+    bool is = false;
+
+    for (unsigned i = 0; i < f->crew.jobs; i++) {
+        is |= f->searches[i] > chunk + 1;
+    }
+    return is;
+}
+
+static int by_number(const void *a, const void *b)
+{
+    const uint64_t *x = a, *y = b;
+
+    return (*x > *y) - (*x < *y);
+}
+
+/*
+ * Ends the search of a chunk.  Returns the number of instructions that have a last store to any
+ * byte, which are then in the worker's list, ascending.
+ */
+static uint32_t end_search(struct search *f, unsigned worker, uint64_t chunk)
+{
+    const struct memory_since *s = f->s;
+    uint64_t *own = f->own[worker];
+    uint32_t n = 0;
+
     pthread_mutex_lock(&f->crew.lock);
-    for (uint32_t k = 0; !ret && k < s->size; k++) {
-        if (own[k] && chunk.index >= f->in[k]) {
+    for (uint32_t k = 0; k < s->size; k++) {
+        if (own[k] && chunk >= f->in[k]) {
             f->stored[k] = own[k];
-            f->in[k] = chunk.index;
+            f->in[k] = chunk;
+        }
+    }
+    f->searches[worker] = 0;
+    pthread_cond_broadcast(&f->searched);
+    while (is_before_another(f, chunk)) {
+        pthread_cond_wait(&f->searched, &f->crew.lock);
+    }
+    for (uint32_t k = 0; k < s->size; k++) {
+        const uint64_t ordinal = own[k] - 1;
+
+        if (own[k] && f->in[k] == chunk && ordinal >= s->at[k] &&
+            !(n && own[n - 1] == ordinal)) {
+            own[n++] = ordinal;
         }
     }
     pthread_mutex_unlock(&f->crew.lock);
-    return ret ? ret : 1;
+    qsort(own, n, sizeof(*own), by_number);
+    return n;
 }
 
 /* ------------------------------------------------------------------- values */
@@ -175,122 +222,87 @@ static void take_store(struct search *f, uint64_t chunk, uint64_t ordinal,
 
 static bool overlaps(const struct memory_since *s, const struct ctr_access *a)
 {
-    return a->addr - s->addr < s->size || s->addr - a->addr < a->size;
+    return (a->addr - s->addr < s->size) | (s->addr - a->addr < a->size);
 }
 
-static void take_run(struct search *f, const struct span *span, const struct run *r)
+static void take_run(struct search *f, const struct crew_member *m, const struct run *r)
 {
     for (uint32_t i = 0; i < r->naccess; i++) {
         const struct ctr_access *a = &r->access[i];
         const uint64_t ordinal = r->ordinal + a->insn - r->first;
 
-        if (a->store && overlaps(f->s, a) && ordinal >= span->from &&
-            ordinal < span->to) {
+        /* Which accesses are stores cannot be predicted. */
+        if (a->store & overlaps(f->s, a) && ordinal >= m->raw.lo && ordinal < m->raw.hi) {
             pthread_mutex_lock(&f->crew.lock);
-            take_store(f, span->chunk.index, ordinal, a);
+            take_store(f, m->raw.pub.index, ordinal, a);
             pthread_mutex_unlock(&f->crew.lock);
         }
     }
 }
 
-static int read_span(void *arg, struct crew_member *m, struct ctr_diag *diag)
+/* The values of a chunk that was searched, of n instructions. */
+static int read_values(struct search *f, struct crew_member *m, uint32_t n,
+                       const struct ctr_chunk *chunk, struct ctr_diag *diag)
+{
+    const uint64_t *ordinal = f->own[m->number];
+    struct run r;
+    uint32_t i = 0;
+    int ret = crew_begin_values(m, chunk, diag);
+
+    while (i < n && ret == 1 && (ret = decoder_next(&m->decoder, &r)) == 1) {
+        const uint64_t end = r.ordinal + r.end - r.first;
+
+        if (ordinal[i] < end) {
+            take_run(f, m, &r);
+        }
+        /* The next run may have the rest of this one's last instruction. */
+        while (i < n && ordinal[i] + 1 < end) {
+            i++;
+        }
+    }
+    return ret;
+}
+
+/* ------------------------------------------------------------------- chunks */
+
+/* A step: the next chunk, its stores first. */
+static int find_stores(void *arg, struct crew_member *m, struct ctr_diag *diag)
 {
     struct search *f = arg;
-    struct span span = {.from = 0};
-    struct run r;
-    int ret = 0;
+    struct ctr_chunk chunk;
+    uint32_t n;
+    int ret = begin_search(f, m->number, &chunk, diag);
 
-    pthread_mutex_lock(&f->crew.lock);
-    if (f->next_span < f->spans) {
-        span = f->span[f->next_span++];
-        ret = 1;
-    }
-    pthread_mutex_unlock(&f->crew.lock);
-    if (!ret) {
-        return 0;
-    }
-    ret = crew_begin(m, &span.chunk, DEC_MEM | DEC_VAL, diag);
     if (ret != 1) {
-        return ret < 0 ? ret : 1;
+        return ret;
     }
-    span.from = span.from > m->raw.lo ? span.from : m->raw.lo;
-    span.to = span.to < m->raw.hi ? span.to : m->raw.hi;
-    while (decoder_before(&m->decoder, span.to) &&
-           (ret = decoder_next(&m->decoder, &r)) == 1) {
-        take_run(f, &span, &r);
-    }
+    ret = search_chunk(f, m, &chunk, diag);
+    n = end_search(f, m->number, chunk.index);
+    ret = ret < 0 || !n ? ret : read_values(f, m, n, &chunk, diag);
     return ret < 0 ? ret : 1;
 }
 
-/* -------------------------------------------------------------------- spans */
-
-static int add_span(struct search *f, const struct span *span, struct ctr_diag *diag)
+/* A step: all stores of the next chunk. */
+static int read_stores(void *arg, struct crew_member *m, struct ctr_diag *diag)
 {
-    struct span *v;
-
-    if (f->spans % 16 == 0) {
-        v = realloc(f->span, (f->spans + (size_t)16) * sizeof(*v));
-        if (!v) {
-            return ctr_fail_nomem(diag);
-        }
-        f->span = v;
-    }
-    f->span[f->spans++] = *span;
-    return 0;
-}
-
-/* All chunks that may store to the bytes. */
-static int add_chunks(struct search *f, struct ctr_diag *diag)
-{
-    struct span span = {.from = f->s->from, .to = f->s->to};
+    struct search *f = arg;
+    struct ctr_chunk chunk;
+    struct run r;
     int ret;
 
-    while ((ret = take_chunk(f, &span.chunk, diag)) == 1) {
-        ret = add_span(f, &span, diag);
-        if (ret) {
-            break;
-        }
+    pthread_mutex_lock(&f->crew.lock);
+    ret = take_chunk(f, &chunk, diag);
+    pthread_mutex_unlock(&f->crew.lock);
+    if (ret != 1) {
+        return ret;
     }
-    return ret;
+    ret = crew_begin(m, &chunk, DEC_MEM | DEC_VAL, diag);
+    while (ret == 1 && decoder_before(&m->decoder, m->raw.hi) &&
+           (ret = decoder_next(&m->decoder, &r)) == 1) {
+        take_run(f, m, &r);
+    }
+    return ret < 0 ? ret : 1;
 }
-
-/* The chunk that stored last to byte k, unless the system wrote there later; *done: of each
- * byte whether it is in a span. */
-static int add_store(struct search *f, uint32_t k, uint8_t *done, struct ctr_diag *diag)
-{
-    const uint64_t *stored = f->stored;
-    struct span span = {.from = stored[k] - 1, .to = stored[k]};
-    struct chunk_row row;
-    int ret;
-
-    if (done[k] || !stored[k] || stored[k] - 1 < f->s->at[k]) {
-        return 0;
-    }
-    ret = chunktab_get(f->crew.tr->chunks, f->in[k], &row, diag);
-    span.chunk = row.pub;
-    for (uint32_t i = k; !ret && i < f->s->size; i++) {
-        if (stored[i] && f->in[i] == f->in[k] && stored[i] - 1 >= f->s->at[i]) {
-            span.from = stored[i] - 1 < span.from ? stored[i] - 1 : span.from;
-            span.to = stored[i] > span.to ? stored[i] : span.to;
-            done[i] = 1;
-        }
-    }
-    return ret ? ret : add_span(f, &span, diag);
-}
-
-static int add_stores(struct search *f, struct ctr_diag *diag)
-{
-    uint8_t *done = calloc(f->s->size, 1);
-    int ret = done ? 0 : ctr_fail_nomem(diag);
-
-    for (uint32_t k = 0; !ret && k < f->s->size; k++) {
-        ret = add_store(f, k, done, diag);
-    }
-    free(done);
-    return ret;
-}
-
-/* --------------------------------------------------------------------- both */
 
 /* Whether the instructions are in few chunks. */
 static bool is_short(const struct search *f, const struct ctr_chunk *last)
@@ -326,13 +338,8 @@ static int search(struct search *f, struct ctr_diag *diag)
     f->next = last.index + 1;
     f->at_once = is_short(f, &last);
     ret = make_lists(f, diag);
-    if (f->at_once) {
-        ret = ret ? ret : add_chunks(f, diag);
-    } else {
-        ret = ret ? ret : crew_work(&f->crew, find_stores, f, diag);
-        ret = ret ? ret : add_stores(f, diag);
-    }
-    return ret || !f->spans ? ret : crew_work(&f->crew, read_span, f, diag);
+    return ret ? ret
+               : crew_work(&f->crew, f->at_once ? read_stores : find_stores, f, diag);
 }
 
 int memory_last_stores(struct memory_since *s, struct ctr_trace *tr, unsigned jobs,
@@ -360,6 +367,7 @@ int memory_last_stores(struct memory_since *s, struct ctr_trace *tr, unsigned jo
     filter.addrs = &range;
     filter.naddr = 1;
     crew_init(&f->crew, tr, &all, jobs);
+    pthread_cond_init(&f->searched, NULL);
     ret = feed_init(&f->feed, tr, &filter, diag);
     if (!ret) {
         f->feed.want = DEC_MEM;
@@ -367,12 +375,12 @@ int memory_last_stores(struct memory_since *s, struct ctr_trace *tr, unsigned jo
         feed_fini(&f->feed);
     }
     crew_fini(&f->crew);
+    pthread_cond_destroy(&f->searched);
     for (unsigned i = 0; i < CREW_MOST; i++) {
         free(f->own[i]);
     }
     free(f->stored);
     free(f->in);
-    free(f->span);
     free(f);
     return ret;
 }
