@@ -106,9 +106,26 @@ static int page_in_ranges(const struct ranges *addrs, uint64_t page)
     return in_ranges(addrs, first, last);
 }
 
+/* Pages that can be in the ranges: most of a row are not, which is cheap to test. */
+struct page_span {
+    uint64_t first, last;
+};
+
+static struct page_span span_of(const struct ranges *addrs)
+{
+    struct page_span s = {1, 0};
+    if (addrs && addrs->n) {
+        const uint64_t from = addrs->v[0].from, to = addrs->v[addrs->n - 1].to;
+        s.first = (from < MAX_INLINE_SIZE ? 0 : from - MAX_INLINE_SIZE) >> PAGE_BITS;
+        s.last = to >> PAGE_BITS;
+    }
+    return s;
+}
+
 static int pages_row(struct part_reader *r, const struct ranges *addrs, int *found,
                      struct ctr_diag *diag)
 {
+    const struct page_span span = span_of(addrs);
     uint64_t n, delta, page = 0;
     if (get_varint(&r->p, r->p_end, &n)) {
         return bad_row(r, diag);
@@ -121,7 +138,7 @@ static int pages_row(struct part_reader *r, const struct ranges *addrs, int *fou
             return bad_row(r, diag);
         }
         page += delta;
-        if (!*found && addrs) {
+        if (page >= span.first && page <= span.last && !*found) {
             *found = page_in_ranges(addrs, page);
         }
     }
