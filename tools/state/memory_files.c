@@ -37,7 +37,8 @@ static const uint8_t *file_bytes(void *arg, const struct ctr_trace *tr, uint32_t
         return embedded(places, mapping, addr, n, flags);
     }
     file = place.module->file;
-    if (symfile_is_cleared(file, place.vaddr)) {
+    *n = symfile_cleared(file, place.vaddr);
+    if (*n) {
         *flags |= CTR_MEMORY_CLEARED; /* whatever the file has there */
         return NULL;
     }

@@ -134,7 +134,7 @@ static bool on_data_bias(void *arg, const struct place_bias *b)
     if (vaddr >= b->first && vaddr <= b->last &&
         (b->process == s->process || b->process == PLACE_ANY_PROCESS) &&
         (symfile_bytes(s->out->module->file, vaddr, &n) ||
-         symfile_is_cleared(s->out->module->file, vaddr))) {
+         symfile_cleared(s->out->module->file, vaddr))) {
         s->out->vaddr = vaddr;
         s->out->start = s->addr;
         s->out->end = s->addr + (n ? n : 1);

@@ -125,9 +125,9 @@ bool symfile_offset(const struct symfile *f, uint64_t vaddr, uint64_t *offset,
  * segment; NULL if there are none. */
 const uint8_t *symfile_bytes(const struct symfile *f, uint64_t vaddr, size_t *n);
 
-/* Whether the loader clears vaddr: the segment, or its last page, has it, but the file has no
- * bytes for it. */
-bool symfile_is_cleared(const struct symfile *f, uint64_t vaddr);
+/* How many bytes the loader clears at vaddr: the segment, or its last page, has them, but the file
+ * has no bytes for them. */
+size_t symfile_cleared(const struct symfile *f, uint64_t vaddr);
 
 /* Whether the program cannot write there: the segment is not writable. */
 bool symfile_is_constant(const struct symfile *f, uint64_t vaddr);

@@ -92,16 +92,31 @@ static uint64_t bytes_in_memory(const struct segment *s)
     return s->memsz > s->filesz ? s->memsz + (page - end % page) % page : s->memsz;
 }
 
-bool symfile_is_cleared(const struct symfile *f, uint64_t vaddr)
+/* Of n bytes at vaddr, which the file has nothing for, those before another segment begins. */
+static uint64_t up_to_segment(const struct symfile *f, uint64_t vaddr, uint64_t n)
+{
+    for (uint32_t i = 0; i < f->nr_segments; i++) {
+        const struct segment *s = &f->segments[i];
+        if (s->vaddr > vaddr && s->vaddr - vaddr < n) {
+            n = s->vaddr - vaddr;
+        }
+    }
+    return n;
+}
+
+size_t symfile_cleared(const struct symfile *f, uint64_t vaddr)
 {
     for (uint32_t i = 0; f->type != ET_REL && i < f->nr_segments; i++) {
         const struct segment *s = &f->segments[i];
         if (vaddr >= s->vaddr && vaddr - s->vaddr >= s->filesz &&
             vaddr - s->vaddr < bytes_in_memory(s)) {
-            return !segment_at(f, vaddr, 0);
+            return segment_at(f, vaddr, 0)
+                       ? 0
+                       : (size_t)up_to_segment(f, vaddr,
+                                               bytes_in_memory(s) - (vaddr - s->vaddr));
         }
     }
-    return false;
+    return 0;
 }
 
 bool symfile_is_constant(const struct symfile *f, uint64_t vaddr)

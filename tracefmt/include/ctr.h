@@ -1349,7 +1349,7 @@ struct ctr_memory_files {
      * The bytes of the file that is mapped at addr in a process (index): returns them, in *n
      * how many there are from there on (1 or more), valid until the next call; NULL: not
      * known.  *flags, 0 at first: CTR_MEMORY_CONSTANT, of all of these bytes;
-     * CTR_MEMORY_CLEARED, of one byte and with NULL.
+     * CTR_MEMORY_CLEARED, with NULL, of *n bytes (0, as at first: of one).
      * mapping: the one at addr; NULL if mappings are not known: then of the file whose code
      * is there.  The functions of the trace may be called.
      */

@@ -137,12 +137,20 @@ static int search_stores(struct lookup *l)
 /* The bytes that no access decides, where their contents began. */
 static void read_initial(struct lookup *l)
 {
-    const struct ctr_memory *m = l->m;
+    struct memory_initial_bytes at = {.n = 0};
+    unsigned begin = l->begin; /* of what `at' has */
 
     for (unsigned i = l->begin; i < l->end; i++) {
-        if ((l->line->state[i] == BYTE_OPEN || l->line->state[i] == BYTE_FIRST) &&
-            memory_initial_byte(&m->initial, l->pos.process, l->base + i, &l->origin,
-                                &l->line->value[i])) {
+        if (l->line->state[i] != BYTE_OPEN && l->line->state[i] != BYTE_FIRST) {
+            continue;
+        }
+        if (i - begin >= at.n) {
+            at = memory_initial_bytes(&l->m->initial, l->pos.process, l->base + i,
+                                      &l->origin);
+            begin = i;
+        }
+        if (at.known) {
+            l->line->value[i] = at.bytes ? at.bytes[i - begin] : 0;
             l->line->state[i] = BYTE_KNOWN;
         }
     }

@@ -53,23 +53,27 @@ static bool is_zeroed(const struct memory_origin *origin)
     return origin->kind == ORIGIN_NEW && c && (!c->path[0] || !strcmp(c->path, "[heap]"));
 }
 
-bool memory_initial_byte(const struct memory_initial *m, uint32_t process, uint64_t addr,
-                         const struct memory_origin *origin, uint8_t *value)
+struct memory_initial_bytes memory_initial_bytes(const struct memory_initial *m,
+                                                 uint32_t process, uint64_t addr,
+                                                 const struct memory_origin *origin)
 {
     const struct ctr_mapping *c = origin->mapping;
-    const uint8_t *bytes;
+    struct memory_initial_bytes out = {.n = SIZE_MAX};
     unsigned flags;
-    size_t n;
 
-    *value = 0;
     if (is_zeroed(origin) || (c && !c->path[0] && origin->kind != ORIGIN_PROCESS)) {
-        return !m->part && is_zeroed(origin); /* no file has it */
+        out.known = !m->part && is_zeroed(origin); /* no file has it */
+        return out;
     }
-    bytes = find(m, process, addr, c, &n, &flags);
-    if (bytes &&
-        (!m->part || (flags & CTR_MEMORY_CONSTANT && !(origin->prot & PROT_WRITE)))) {
-        *value = *bytes;
-        return true;
+    out.bytes = find(m, process, addr, c, &out.n, &flags);
+    out.n = out.n ? out.n : 1;
+    if (out.bytes) {
+        out.known =
+            !m->part || (flags & CTR_MEMORY_CONSTANT && !(origin->prot & PROT_WRITE));
+    } else {
+        out.n = flags & CTR_MEMORY_CLEARED ? out.n : 1;
+        out.known =
+            !m->part && origin->kind == ORIGIN_PROCESS && flags & CTR_MEMORY_CLEARED;
     }
-    return !m->part && origin->kind == ORIGIN_PROCESS && flags & CTR_MEMORY_CLEARED;
+    return out;
 }

@@ -25,9 +25,16 @@ const uint8_t *memory_initial_constant(const struct memory_initial *m, uint32_t 
                                        uint64_t addr, const struct memory_origin *origin,
                                        size_t *n);
 
-/* A byte that nothing was stored to since its contents began: that of the file, or 0 of new
- * memory; false: not known. */
-bool memory_initial_byte(const struct memory_initial *m, uint32_t process, uint64_t addr,
-                         const struct memory_origin *origin, uint8_t *value);
+/* Bytes that nothing was stored to since their contents began. */
+struct memory_initial_bytes {
+    bool known;
+    const uint8_t *bytes; /* of the file, valid until the next call; NULL: zeros */
+    size_t n;             /* at least one */
+};
+
+/* Those at addr, of which the part within `origin' counts. */
+struct memory_initial_bytes memory_initial_bytes(const struct memory_initial *m,
+                                                 uint32_t process, uint64_t addr,
+                                                 const struct memory_origin *origin);
 
 #endif
