@@ -27,7 +27,7 @@ int resume_when(struct session *s, struct candidate *c)
     int ret;
 
     c->when = 0;
-    if (ctr_process_single(s->tr, s->process)) {
+    if (ctr_process_single(s->tr, s->here.process)) {
         return 0;
     }
     ret = ctr_state_at(s->tr, c->thread, c->ordinal, NULL, &pc, &c->when, &s->diag);
@@ -37,9 +37,9 @@ int resume_when(struct session *s, struct candidate *c)
 int resume_here(struct session *s, bool back, struct candidate *c)
 {
     *c = (struct candidate){.found = true,
-                            .thread = s->at.thread,
-                            .ordinal = s->at.ordinal,
-                            .when = s->passed.time_ns,
-                            .stop.phase = s->phase};
-    return s->passed.kind && s->passed_back == back ? 0 : resume_when(s, c);
+                            .thread = s->here.at.thread,
+                            .ordinal = s->here.at.ordinal,
+                            .when = s->here.passed.time_ns,
+                            .stop.phase = s->here.phase};
+    return s->here.passed.kind && s->here.passed_back == back ? 0 : resume_when(s, c);
 }

@@ -133,25 +133,33 @@ static bool find_argc(const struct session *s, uint64_t pc, uint64_t *at)
     return true;
 }
 
-/* Reads it where the process begins, if a program begins there. */
+/* Reads it where the process begins, or the one that a fork made it of: where a program begins. */
 static void find_vector(struct session *s, struct file_server *f)
 {
-    const struct ctr_moment here = s->at;
+    const struct ctr_moment here = s->here.at;
     const struct ctr_thread *first = process_first(s);
-    struct ctr_moment at = {.thread = first->index}, fork;
+    struct ctr_moment at, fork;
     uint64_t pc, argc;
 
+    while (ctr_moment_fork(s->tr, first->process, &fork, &s->diag) == 1) {
+        const uint32_t parent = ctr_trace_thread(s->tr, fork.thread)->process;
+
+        if (parent >= first->process || !process_thread(s, parent)) {
+            return;
+        }
+        first = process_thread(s, parent);
+    }
+    at = (struct ctr_moment){.thread = first->index};
     if (!(s->info.events & CTR_HAS_REG) || first->first ||
-        ctr_moment_fork(s->tr, s->process, &fork, &s->diag) == 1 ||
         ctr_state_at(s->tr, at.thread, 0, s->values, &pc, &at.time_ns, &s->diag) ||
         !find_argc(s, pc, &argc)) {
         return;
     }
     /* Memory there; nothing else of the session moves. */
-    s->at = at;
+    s->here.at = at;
     s->memory_there = false;
     read_vector(s, argc, f);
-    s->at = here;
+    s->here.at = here;
     s->memory_there = false;
 }
 
@@ -206,7 +214,7 @@ static char *find_program(struct session *s, const struct file_server *f)
     struct ctr_maps *maps;
 
     if (!comm_load(&names, s->tr, &s->diag)) {
-        program = comm_program(names, s->process);
+        program = comm_program(names, s->here.process);
     }
     if (program.args.n) {
         struct ctr_str base = args_base(&program);
@@ -216,7 +224,7 @@ static char *find_program(struct session *s, const struct file_server *f)
     }
     /* Those of the loader, before the first instruction. */
     if (!ctr_maps_load_to(&maps, s->tr, time_ns + 1, 0, &s->diag)) {
-        ctr_maps_each(maps, s->process, time_ns, rank_mapping, &search);
+        ctr_maps_each(maps, s->here.process, time_ns, rank_mapping, &search);
         ctr_maps_free(maps);
     }
     comm_free(names);
@@ -227,12 +235,12 @@ static struct file_server *know(struct session *s)
 {
     struct file_server *f = server_of(s);
 
-    if (f && !(f->known && f->of == s->process)) {
+    if (f && !(f->known && f->of == s->here.process)) {
         free(f->program);
         f->auxv_bytes = 0;
         find_vector(s, f);
         f->program = find_program(s, f);
-        f->of = s->process;
+        f->of = s->here.process;
         f->known = true;
         if (!f->auxv_bytes) {
             f->auxv_bytes = libraries_auxv(s, f->program, f->auxv, sizeof(f->auxv));
@@ -311,29 +319,29 @@ static int put_mapping(void *arg, const struct ctr_mapping *m)
         (unsigned)(m->dev & 0xff), m->inode, *m->path ? " " : "", m->path);
 }
 
-/* Whether a name is that of the process's /proc/PID/maps, or of one of its tasks'. */
-static bool is_maps(const struct session *s, const char *name)
+/* Whether a name is /proc/PID/maps of a process that gdb has, or of one of its tasks'. */
+static bool is_maps(const struct session *s, const char *name, uint32_t *process)
 {
-    const int32_t pid = ctr_trace_process(s->tr, s->process)->pid;
-    int seen = 0, end = 0;
+    int pid = 0, end = 0;
 
-    return (sscanf(name, "/proc/%d/maps%n", &seen, &end) == 1 && end && !name[end] &&
-            seen == pid) ||
-           (sscanf(name, "/proc/%d/task/%*d/maps%n", &seen, &end) == 1 && end &&
-            !name[end] && seen == pid);
+    if (sscanf(name, "/proc/%d/maps%n", &pid, &end) != 1 || !end) {
+        sscanf(name, "/proc/%d/task/%*d/maps%n", &pid, &end);
+    }
+    return end && !name[end] && process_find(s, (uint32_t)pid, process);
 }
 
-/* The mappings at the position, as a file; a descriptor or -1. */
-static int open_maps(struct session *s)
+/* The mappings where a process is, as a file; a descriptor or -1. */
+static int open_maps(struct session *s, uint32_t process)
 {
+    const uint64_t time_ns = process_place(s, process)->at.time_ns;
     struct textbuf b = {0};
     struct ctr_maps *maps;
     int fd = -1;
 
-    if (ctr_maps_load_to(&maps, s->tr, s->at.time_ns + 1, 0, &s->diag)) {
+    if (ctr_maps_load_to(&maps, s->tr, time_ns + 1, 0, &s->diag)) {
         return -1;
     }
-    if (!ctr_maps_each(maps, s->process, s->at.time_ns, put_mapping, &b) && b.len) {
+    if (!ctr_maps_each(maps, process, time_ns, put_mapping, &b) && b.len) {
         fd = memfd_create("maps", MFD_CLOEXEC);
         if (fd >= 0 && write(fd, b.data, b.len) != (ssize_t)b.len) {
             close(fd);
@@ -353,6 +361,7 @@ static bool open_file(struct session *s, const char *p)
     char *hex = end ? strndup(p, (size_t)(end - p)) : NULL;
     const long n = hex ? parse_hex_bytes(hex, (uint8_t *)name, sizeof(name) - 1) : -1;
     uint64_t flags;
+    uint32_t process;
     int slot = 0;
 
     free(hex);
@@ -369,7 +378,8 @@ static bool open_file(struct session *s, const char *p)
     if (flags || slot == FILES_MOST) {
         return refuse(s, flags ? GDB_EPERM : GDB_ENFILE);
     }
-    f->fds[slot] = is_maps(s, name) ? open_maps(s) : open_module(s, name);
+    f->fds[slot] =
+        is_maps(s, name, &process) ? open_maps(s, process) : open_module(s, name);
     return f->fds[slot] < 0 ? refuse(s, GDB_ENOENT)
                             : textbuf_printf(&s->out, "F%x", (unsigned)slot + 3);
 }

@@ -164,9 +164,9 @@ static bool look(struct session *s, struct listing *l, uint64_t time_ns)
     if (ctr_maps_load_to(&maps, s->tr, time_ns + 1, 0, &s->diag)) {
         return false;
     }
-    ret = ctr_maps_each(maps, s->process, time_ns, on_mapping, l);
+    ret = ctr_maps_each(maps, s->here.process, time_ns, on_mapping, l);
     if (!ret && l->loader && !l->loader_at && !l->list) {
-        ret = ctr_maps_each(maps, s->process, time_ns, on_mapping, l);
+        ret = ctr_maps_each(maps, s->here.process, time_ns, on_mapping, l);
     }
     ctr_maps_free(maps);
     return !ret;
@@ -208,7 +208,7 @@ bool libraries_list(struct session *s, const char *program, struct textbuf *b,
     if (!textbuf_printf(b, "<library-list-svr4 version=\"1.0\">\n")) {
         return false;
     }
-    look(s, &l, s->at.time_ns); /* of damaged mappings, those that can be read */
+    look(s, &l, s->here.at.time_ns); /* of damaged mappings, those that can be read */
     return textbuf_printf(b, "</library-list-svr4>\n");
 }
 
@@ -218,7 +218,7 @@ size_t libraries_auxv(struct session *s, const char *program, uint8_t *out, size
     const unsigned word = s->guest.word;
     size_t n = 0;
 
-    if (!libraries_needed(s) || !look(s, &l, s->at.time_ns) || !l.found) {
+    if (!libraries_needed(s) || !look(s, &l, s->here.at.time_ns) || !l.found) {
         return 0;
     }
     const uint64_t entries[] = {

@@ -88,8 +88,8 @@ static const char *absolute(struct session *s, struct ctr_maps **maps, const cha
     struct ctr_mapping m;
 
     if (!*name || *name == '/' ||
-        (!*maps && ctr_maps_load_to(maps, s->tr, s->at.time_ns + 1, 0, &s->diag)) ||
-        ctr_maps_find(*maps, s->process, s->at.time_ns, dynamic, &m) != 1) {
+        (!*maps && ctr_maps_load_to(maps, s->tr, s->here.at.time_ns + 1, 0, &s->diag)) ||
+        ctr_maps_find(*maps, s->here.process, s->here.at.time_ns, dynamic, &m) != 1) {
         return name;
     }
     return m.path[0] == '/' ? m.path : name;

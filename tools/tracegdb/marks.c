@@ -56,8 +56,8 @@ bool marks_set(struct session *s, const char *name, struct textbuf *b)
         }
         s->nr_marks++;
     }
-    m->thread = s->at.thread;
-    m->ordinal = s->at.ordinal;
+    m->thread = s->here.at.thread;
+    m->ordinal = s->here.at.ordinal;
     return put(s, m, b);
 }
 

@@ -22,12 +22,12 @@ static bool put_place(struct textbuf *b, const struct ctr_thread *t, uint64_t or
 
 static bool where(struct session *s, const char *arg, struct textbuf *b)
 {
-    const struct ctr_thread *t = ctr_trace_thread(s->tr, s->at.thread);
+    const struct ctr_thread *t = ctr_trace_thread(s->tr, s->here.at.thread);
 
     (void)arg;
-    return put_place(b, t, s->at.ordinal) &&
+    return put_place(b, t, s->here.at.ordinal) &&
            textbuf_printf(b, ", %.6f s\n",
-                          (double)(s->at.time_ns - s->info.start_ns) / 1e9);
+                          (double)(s->here.at.time_ns - s->info.start_ns) / 1e9);
 }
 
 /* A name of the user's, or a moment: of an ordinal or a time the thread is the one chosen in
@@ -37,12 +37,12 @@ static bool find_moment(struct session *s, const char *arg, struct ctr_moment *a
 {
     const struct locate_request request = {
         .prog = PROG, .path = s->path, .option = "goto", .trace = s->tr};
-    struct ctr_filter filter = {.processes = &s->process, .nprocess = 1};
+    struct ctr_filter filter = {.processes = &s->here.process, .nprocess = 1};
     struct moment_text text;
 
     if (marks_find(s, arg, at)) {
         *wrong = "goto: that mark is in another process\n";
-        return ctr_trace_thread(s->tr, at->thread)->process == s->process;
+        return ctr_trace_thread(s->tr, at->thread)->process == s->here.process;
     }
     if (!moment_parse(arg, &text)) {
         *wrong = "goto: neither a mark nor a moment: 1234, 1.5s, end, crash, mark:TEXT, "
@@ -75,7 +75,7 @@ static bool go_to(struct session *s, const char *arg, struct textbuf *b)
     if (position_go(s, at.thread, at.ordinal)) {
         return textbuf_printf(b, "goto: %s\n", s->diag.text);
     }
-    s->last = (struct stop){.why = STOP_THERE};
+    s->here.last = (struct stop){.why = STOP_THERE};
     return where(s, NULL, b) &&
            put(b, "gdb still shows what it read before: maintenance flush "
                   "register-cache\n");
@@ -109,7 +109,7 @@ static bool search(struct session *s, const char *arg, struct textbuf *b, bool b
 {
     struct ctr_range range;
     const struct ctr_filter filter = {.kinds = kind | CTR_KIND_SYS,
-                                      .processes = &s->process,
+                                      .processes = &s->here.process,
                                       .nprocess = 1,
                                       .addrs = &range,
                                       .naddr = 1};
@@ -120,7 +120,7 @@ static bool search(struct session *s, const char *arg, struct textbuf *b, bool b
         return put(b, "not an address, A-B or A+LENGTH\n");
     }
     ret =
-        ctr_search(s->tr, &filter, s->at.thread, s->at.ordinal,
+        ctr_search(s->tr, &filter, s->here.at.thread, s->here.at.ordinal,
                    back ? CTR_SEARCH_BACK : CTR_SEARCH_POINT, s->jobs, &found, &s->diag);
     if (ret != 1) {
         return ret ? textbuf_printf(b, "%s\n", s->diag.text)

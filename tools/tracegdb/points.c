@@ -33,7 +33,7 @@ static struct point *find_point(struct session *s, const struct point *p)
 {
     for (size_t i = 0; i < s->nr_points; i++) {
         if (s->points[i].type == p->type && s->points[i].addr == p->addr &&
-            s->points[i].size == p->size) {
+            s->points[i].size == p->size && s->points[i].process == s->here.process) {
             return &s->points[i];
         }
     }
@@ -52,6 +52,7 @@ static const char *set_point(struct session *s, struct point *p, const char *con
     if (!there && s->nr_points == POINTS_MOST) {
         return "E.too many breakpoints";
     }
+    p->process = s->here.process;
     wrong = conditions_parse(conditions, &p->conditions);
     if (wrong) {
         return wrong;
@@ -93,10 +94,51 @@ void points_clear(struct session *s)
     s->ahead.known = s->stretch.known = false;
 }
 
+void points_drop(struct session *s, uint32_t process)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < s->nr_points; i++) {
+        if (s->points[i].process == process) {
+            conditions_free(&s->points[i].conditions);
+        } else {
+            s->points[kept++] = s->points[i];
+        }
+    }
+    s->nr_points = kept;
+    s->ahead.known = s->stretch.known = false;
+}
+
+/* Without conditions: gdb evaluates them, too. */
+bool points_copy(struct session *s, uint32_t from, uint32_t to)
+{
+    const size_t n = s->nr_points;
+
+    for (size_t i = 0; i < n && s->nr_points < POINTS_MOST; i++) {
+        if (s->points[i].process != from) {
+            continue;
+        }
+        if (!array_reserve(&s->points, &s->cap_points, s->nr_points + 1,
+                           sizeof(*s->points))) {
+            return false;
+        }
+        s->points[s->nr_points] = s->points[i];
+        s->points[s->nr_points].process = to;
+        s->points[s->nr_points++].conditions = (struct conditions){0};
+    }
+    return true;
+}
+
+/* Whether a point is of the process where the position is. */
+static bool is_here(const struct session *s, const struct point *p)
+{
+    return p->process == s->here.process;
+}
+
 bool points_watch(const struct session *s)
 {
     for (size_t i = 0; i < s->nr_points; i++) {
-        if (!point_is_break(&s->points[i])) {
+        if (is_here(s, &s->points[i]) && !point_is_break(&s->points[i])) {
             return true;
         }
     }
@@ -106,7 +148,8 @@ bool points_watch(const struct session *s)
 bool points_has(const struct session *s, char type, uint64_t pc)
 {
     for (size_t i = 0; i < s->nr_points; i++) {
-        if (s->points[i].type == type && s->points[i].addr == pc) {
+        if (is_here(s, &s->points[i]) && s->points[i].type == type &&
+            s->points[i].addr == pc) {
             return true;
         }
     }
@@ -116,7 +159,8 @@ bool points_has(const struct session *s, char type, uint64_t pc)
 bool points_conditional(const struct session *s)
 {
     for (size_t i = 0; i < s->nr_points; i++) {
-        if (point_is_break(&s->points[i]) && s->points[i].conditions.n) {
+        if (is_here(s, &s->points[i]) && point_is_break(&s->points[i]) &&
+            s->points[i].conditions.n) {
             return true;
         }
     }
@@ -128,7 +172,8 @@ bool points_hold(struct session *s, const struct instant *at)
     bool any = false;
 
     for (size_t i = 0; i < s->nr_points; i++) {
-        if (point_is_break(&s->points[i]) && s->points[i].addr == at->pc) {
+        if (is_here(s, &s->points[i]) && point_is_break(&s->points[i]) &&
+            s->points[i].addr == at->pc) {
             any = any || conditions_hold(s, &s->points[i].conditions, at);
         }
     }
@@ -137,9 +182,9 @@ bool points_hold(struct session *s, const struct instant *at)
 
 bool points_hold_here(struct session *s)
 {
-    struct instant here = {.at = s->at};
+    struct instant here = {.at = s->here.at};
 
-    return !position_state(s, s->at.thread, &here.values, &here.pc) &&
+    return !position_state(s, s->here.at.thread, &here.values, &here.pc) &&
            points_hold(s, &here);
 }
 
@@ -153,8 +198,8 @@ int points_ranges(const struct session *s, const char *types, struct ctr_range *
         const uint64_t size = point_is_break(p) ? 1 : p->size;
         const uint64_t end = p->addr + size < p->addr ? UINT64_MAX : p->addr + size;
 
-        if (strchr(types, p->type)) {
-            (*out)[n++] = (struct ctr_range){p->addr, end, s->process + 1};
+        if (is_here(s, p) && strchr(types, p->type)) {
+            (*out)[n++] = (struct ctr_range){p->addr, end, s->here.process + 1};
         }
     }
     return *out ? n : -1;

@@ -128,13 +128,13 @@ int position_of(struct session *s, uint32_t thread, uint64_t *ordinal)
     const struct ctr_filter filter = {.kinds = CTR_KIND_EXEC,
                                       .threads = &t->index,
                                       .nthread = 1,
-                                      .from_ns = s->at.time_ns};
+                                      .from_ns = s->here.at.time_ns};
     struct ctr_cursor *c;
     struct ctr_event ev;
     int ret;
 
-    *ordinal = s->at.ordinal;
-    if (thread == s->at.thread) {
+    *ordinal = s->here.at.ordinal;
+    if (thread == s->here.at.thread) {
         return 0;
     }
     ret = ctr_cursor_open(&c, s->tr, &filter, &s->diag);
@@ -150,7 +150,7 @@ int position_of(struct session *s, uint32_t thread, uint64_t *ordinal)
 int position_state(struct session *s, uint32_t thread, const uint8_t **values,
                    uint64_t *pc)
 {
-    struct window *w = thread == s->at.thread ? &s->window : &s->other;
+    struct window *w = thread == s->here.at.thread ? &s->window : &s->other;
     uint64_t ordinal;
     uint32_t i;
     int ret = position_of(s, thread, &ordinal);
@@ -175,7 +175,7 @@ int position_state(struct session *s, uint32_t thread, const uint8_t **values,
 int position_pc(struct session *s, uint64_t ordinal, uint64_t *pc)
 {
     uint32_t i;
-    int ret = find_state(s, &s->window, s->at.thread, ordinal, &i);
+    int ret = find_state(s, &s->window, s->here.at.thread, ordinal, &i);
 
     if (!ret) {
         *pc = s->window.pcs[i];
@@ -190,17 +190,18 @@ int position_go(struct session *s, uint32_t thread, uint64_t ordinal)
     int ret = find_state(s, &s->window, thread, ordinal, &i);
 
     if (!ret) {
-        if (s->at.thread != thread || s->at.ordinal != ordinal) {
-            s->signal_next = 0;
-            s->phase = PHASE_RETURN;
+        if (s->here.at.thread != thread || s->here.at.ordinal != ordinal) {
+            s->here.signal_next = 0;
+            s->here.vforked = false;
+            s->here.phase = PHASE_RETURN;
         }
-        s->at = (struct ctr_moment){
+        s->here.at = (struct ctr_moment){
             .thread = thread, .ordinal = ordinal, .time_ns = s->window.times[i]};
-        s->process = t->process;
+        s->here.process = t->process;
         s->chosen = s->stepping = thread;
         s->memory_there = false;
-        s->passed.kind = 0;
-        s->stepover.pending = false;
+        s->here.passed.kind = 0;
+        s->here.stepover.pending = false;
     }
     return ret;
 }
@@ -209,9 +210,10 @@ int position_go(struct session *s, uint32_t thread, uint64_t ordinal)
 
 bool position_has(const struct session *s, const struct ctr_thread *t)
 {
-    return t->process == s->process &&
-           (t->index == s->at.thread || (t->insns && t->start_ns <= s->at.time_ns &&
-                                         (!t->end_ns || s->at.time_ns < t->end_ns)));
+    const struct process_place *p = process_place(s, t->process);
+
+    return p && (t->index == p->at.thread || (t->insns && t->start_ns <= p->at.time_ns &&
+                                              (!t->end_ns || p->at.time_ns < t->end_ns)));
 }
 
 /* There is one, as the session is in the process. */
@@ -220,7 +222,7 @@ const struct ctr_thread *process_first(const struct session *s)
     const struct ctr_thread *t;
     uint32_t i = 0;
 
-    while ((t = ctr_trace_thread(s->tr, i)) != NULL && t->process != s->process) {
+    while ((t = ctr_trace_thread(s->tr, i)) != NULL && t->process != s->here.process) {
         i++;
     }
     return t;
@@ -259,5 +261,5 @@ int position_memory_at(struct session *s, const struct ctr_moment *at, uint64_t 
 int position_memory(struct session *s, uint64_t addr, uint8_t *out, uint8_t *known,
                     size_t n)
 {
-    return position_memory_at(s, &s->at, addr, out, known, n);
+    return position_memory_at(s, &s->here.at, addr, out, known, n);
 }

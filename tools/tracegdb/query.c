@@ -49,14 +49,19 @@ static bool put_supported(struct session *s, const char *peer)
     s->multiprocess = has_word(peer, "multiprocess+");
     s->swbreak = has_word(peer, "swbreak+");
     s->hwbreak = has_word(peer, "hwbreak+");
+    s->forks = s->multiprocess && has_calls(s) && has_word(peer, "fork-events+");
+    s->vforks = s->multiprocess && has_calls(s) && has_word(peer, "vfork-events+");
+    s->execs = !s->info.machine && has_word(peer, "exec-events+");
     return textbuf_printf(
         &s->out,
         "PacketSize=%x;QStartNoAckMode+;multiprocess+;swbreak+;"
         "hwbreak+;vContSupported+;ConditionalBreakpoints+;ReverseStep+;ReverseContinue+;"
-        "QPassSignals+;qXfer:features:read+;qXfer:threads:read+%s%s%s",
+        "QPassSignals+;qXfer:features:read+;qXfer:threads:read+%s%s%s%s%s%s",
         PACKET_MOST, s->info.machine ? "" : ";qXfer:exec-file:read+;qXfer:auxv:read+",
         has_calls(s) ? ";QCatchSyscalls+;qXfer:siginfo:read+" : "",
-        libraries_listed(s) ? ";qXfer:libraries-svr4:read+" : "");
+        libraries_listed(s) ? ";qXfer:libraries-svr4:read+" : "",
+        s->forks ? ";fork-events+" : "", s->vforks ? ";vfork-events+" : "",
+        s->execs ? ";exec-events+" : "");
 }
 
 /* ---------------------------------------------------------------------- threads */
@@ -100,6 +105,22 @@ static bool make_threads(struct session *s, struct textbuf *b)
 
 /* -------------------------------------------------------------------- documents */
 
+/* The program of a process, by its id, or of the one chosen. */
+static const char *program_of(struct session *s, const char *annex)
+{
+    const uint32_t chosen = s->here.process;
+    uint32_t process;
+    uint64_t pid;
+    const char *text;
+
+    if (!parse_hex(&annex, &pid) || !process_find(s, pid, &process)) {
+        return files_program(s);
+    }
+    process_choose(s, process);
+    text = files_program(s); /* valid as long as it is of this process */
+    return process == chosen ? text : (process_choose(s, chosen), text);
+}
+
 /* Makes a document of qXfer anew; false: no memory. *none: there is no such one. */
 static bool make_document(struct session *s, const char *object, const char *annex,
                           bool *none)
@@ -124,7 +145,7 @@ static bool make_document(struct session *s, const char *object, const char *ann
     if (!strcmp(object, "features") && !strcmp(annex, "target.xml")) {
         text = gdb_regs_xml(s->regs);
     } else if (!strcmp(object, "exec-file")) {
-        text = files_program(s);
+        text = program_of(s, annex);
     } else if (!strcmp(object, "auxv")) {
         data = files_auxv(s, &n);
     } else if (!strcmp(object, "siginfo") && siginfo_get(s, siginfo)) {
@@ -260,7 +281,7 @@ bool query(struct session *s, const char *packet, size_t n)
     }
     if (after(packet, "qC")) {
         return put(s, "QC") &&
-               put_thread_id(s, &s->out, ctr_trace_thread(s->tr, s->at.thread));
+               put_thread_id(s, &s->out, ctr_trace_thread(s->tr, s->here.at.thread));
     }
     if (after(packet, "qOffsets")) {
         return s->info.machine ? kernel_offsets(s, &s->out)

@@ -33,7 +33,8 @@ struct query {
 /* In one thread, nothing beyond the nearest place so far is of interest. */
 static void limit(const struct session *s, const struct query *q, struct ctr_filter *f)
 {
-    if (!q->best->found || !(q->way.alone || ctr_process_single(s->tr, s->process))) {
+    if (!q->best->found ||
+        !(q->way.alone || ctr_process_single(s->tr, s->here.process))) {
         return;
     }
     if (q->way.back) {
@@ -58,9 +59,9 @@ static int search(struct session *s, const struct query *q, unsigned flags,
     const int n = points_ranges(s, q->types, &v);
     const bool exec = q->kinds == CTR_KIND_EXEC;
     struct ctr_filter f = {.kinds = q->kinds,
-                           .processes = &s->process,
+                           .processes = &s->here.process,
                            .nprocess = 1,
-                           .threads = &s->at.thread,
+                           .threads = &s->here.at.thread,
                            .nthread = q->way.alone,
                            .stop = stop_search,
                            .arg = s,
@@ -72,7 +73,7 @@ static int search(struct session *s, const struct query *q, unsigned flags,
 
     if (n > 0) {
         limit(s, q, &f);
-        ret = ctr_search(s->tr, &f, s->at.thread, q->from,
+        ret = ctr_search(s->tr, &f, s->here.at.thread, q->from,
                          flags | (q->way.back ? CTR_SEARCH_BACK : 0), s->jobs, out,
                          &s->diag);
     }
@@ -88,18 +89,18 @@ static int search(struct session *s, const struct query *q, unsigned flags,
 static unsigned begin_search(const struct session *s, const struct query *q,
                              unsigned flags, struct ctr_found *out)
 {
-    if (!s->passed.kind || s->passed_back != q->way.back || q->way.alone) {
+    if (!s->here.passed.kind || s->here.passed_back != q->way.back || q->way.alone) {
         return flags;
     }
-    *out = s->passed;
+    *out = s->here.passed;
     return CTR_SEARCH_FOUND;
 }
 
 /* Whether a place of the position's thread is not farther than that. */
 static bool is_here(const struct session *s, bool back, const struct candidate *c)
 {
-    return c->thread == s->at.thread &&
-           (back ? c->ordinal >= s->at.ordinal : c->ordinal <= s->at.ordinal);
+    return c->thread == s->here.at.thread &&
+           (back ? c->ordinal >= s->here.at.ordinal : c->ordinal <= s->here.at.ordinal);
 }
 
 /* Whether a signal stops it at the same place, and is raised only by the instruction there. */
@@ -118,7 +119,7 @@ static bool before_signal(const struct session *s, const struct candidate *c,
 static int judge(struct session *s, bool back, uint64_t *span, struct candidate *c)
 {
     const uint64_t here = c->ordinal;
-    const bool single = ctr_process_single(s->tr, s->process);
+    const bool single = ctr_process_single(s->tr, s->here.process);
     int ret = 0;
 
     c->found = !points_conditional(s) || stepover_is_step(s, back, c->thread, here);
@@ -150,10 +151,12 @@ static int find_break(struct session *s, bool back, struct candidate *best)
                       .types = "01",
                       .kinds = CTR_KIND_EXEC,
                       .best = best,
-                      .from = s->at.ordinal};
+                      .from = s->here.at.ordinal};
     struct candidate c = {.stop.why = STOP_BREAK};
     struct ctr_found found;
-    unsigned flags = begin_search(s, &q, 0, &found);
+    /* The instruction there has not stopped it yet. */
+    const bool ahead = !back && s->here.phase == PHASE_FORKED;
+    unsigned flags = begin_search(s, &q, ahead ? CTR_SEARCH_POINT : 0, &found);
     uint64_t span = SPAN_LEAST;
     int ret;
 
@@ -162,7 +165,7 @@ static int find_break(struct session *s, bool back, struct candidate *best)
         c.ordinal = found.ordinal;
         c.when = found.time_ns;
         flags = CTR_SEARCH_FOUND;
-        if (is_here(s, back, &c)) {
+        if (is_here(s, back, &c) && !(ahead && c.ordinal == s->here.at.ordinal)) {
             continue;
         }
         ret = judge(s, back, &span, &c);
@@ -233,7 +236,7 @@ static int find_watch(struct session *s, const struct course *way, const char *t
                             .types = types,
                             .kinds = kind | CTR_KIND_SYS,
                             .best = best,
-                            .from = s->at.ordinal};
+                            .from = s->here.at.ordinal};
     struct candidate c = {.stop.why = STOP_WATCH, .passed = true};
     unsigned flags = begin_search(s, &q, back ? 0 : CTR_SEARCH_POINT, &c.event);
     int ret;
@@ -278,7 +281,7 @@ static int find_signal(struct session *s, struct candidate *best)
                               .stop = {.why = STOP_SIGNAL, .signal = g->number, .nr = i}};
         const bool same = c.thread == here.thread && c.ordinal == here.ordinal;
 
-        if (signals_passed(s, g->number) || (same && i < s->signal_next)) {
+        if (signals_passed(s, g->number) || (same && i < s->here.signal_next)) {
             continue;
         }
         if (!g->timed) {
@@ -309,7 +312,7 @@ static int find_limit(struct session *s, bool back, struct candidate *best)
                               .stop.why = back ? STOP_BEGIN : STOP_END};
         struct ctr_chunk chunk;
 
-        if (t->process != s->process || !t->insns) {
+        if (t->process != s->here.process || !t->insns) {
             continue;
         }
         ret = ctr_trace_find(s->tr, i, c.ordinal, &chunk, &s->diag);
@@ -331,6 +334,7 @@ static int go_once(struct session *s, bool back, struct stop *stop)
     struct candidate best = {0};
     int ret = syscalls_find(s, back, NULL, &best);
 
+    ret = ret ? ret : births_find(s, back, NULL, &best);
     ret = ret || back ? ret : find_signal(s, &best);
     /* At one place a watchpoint counts: gdb sees by the pc that it is a breakpoint, too. */
     ret = ret ? ret : resume_find_watch(s, &way, &best);
@@ -342,19 +346,23 @@ static int go_once(struct session *s, bool back, struct stop *stop)
                    : 0; /* nothing failed but the search that was stopped */
     }
     if (!ret && !best.found) {
+        ret = births_exec(s, back, stop);
+        if (ret) {
+            return ret < 0 ? ret : 0;
+        }
         ret = find_limit(s, back, &best);
     }
     ret = ret ? ret : position_go(s, best.thread, best.ordinal);
     *stop = best.stop;
     if (stop->why != STOP_END) { /* it may be at the last call already */
-        s->phase = stop->phase;
+        s->here.phase = stop->phase;
     }
     if (!ret && stop->why == STOP_SIGNAL) {
-        s->signal_next = stop->nr + 1;
+        s->here.signal_next = stop->nr + 1;
     }
     if (!ret && best.passed) {
-        s->passed = best.event;
-        s->passed_back = back;
+        s->here.passed = best.event;
+        s->here.passed_back = back;
     }
     return ret;
 }
@@ -362,8 +370,12 @@ static int go_once(struct session *s, bool back, struct stop *stop)
 int resume_go(struct session *s, bool back, struct stop *stop)
 {
     bool stepped;
-    int ret = stepover_go(s, back, &stepped);
+    int ret = 0;
 
+    if (births_vforked(s, stop)) {
+        return 0;
+    }
+    ret = stepover_go(s, back, &stepped);
     /* gdb may make the step by a breakpoint. */
     if (ret || (stepped && points_hold_here(s))) {
         *stop = (struct stop){.why = STOP_BREAK};
@@ -371,5 +383,6 @@ int resume_go(struct session *s, bool back, struct stop *stop)
     }
     interrupt_reset(s);
     ret = go_once(s, back, stop);
+    ret = ret ? ret : births_take(s, stop);
     return !ret && stop->why == STOP_WATCH ? stepover_stop(s, back) : ret;
 }

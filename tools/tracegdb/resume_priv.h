@@ -19,7 +19,7 @@ struct candidate {
 /* An ordinal and a phase as one number, in the order of a thread. */
 static inline uint64_t resume_key(uint64_t ordinal, int phase)
 {
-    return ordinal * 4 + (uint64_t)(int64_t)phase;
+    return ordinal * 8 + (uint64_t)(int64_t)phase;
 }
 
 /* What is searched: forward or backward, in all threads of the process or in one alone. */
@@ -40,5 +40,8 @@ int resume_find_watch(struct session *s, const struct course *way,
 /* The next system call that gdb catches, of all threads or of one (an index) only; the same. */
 int syscalls_find(struct session *s, bool back, const uint32_t *only,
                   struct candidate *best);
+/* The next fork; the same. */
+int births_find(struct session *s, bool back, const uint32_t *only,
+                struct candidate *best);
 
 #endif

@@ -52,12 +52,16 @@ static bool choose_thread(struct session *s, const char *packet)
 {
     const char *p = packet + (packet[1] ? 2 : 1);
     uint32_t thread;
-    const int got = parse_thread_id(s, &p, &thread);
 
-    if (got < 0) {
+    if (parse_thread_id(s, &p, &thread) < 0) {
         return put_text(s, NOT_THERE);
     }
-    *(packet[1] == 'c' ? &s->stepping : &s->chosen) = got ? thread : s->at.thread;
+    if (packet[1] == 'c') {
+        s->stepping = thread;
+    } else {
+        process_choose(s, ctr_trace_thread(s->tr, thread)->process);
+        s->chosen = thread;
+    }
     return put_text(s, "OK");
 }
 
@@ -147,7 +151,7 @@ static bool put_expedited(struct session *s, int i)
     uint8_t bytes[GDB_REG_MAX];
     uint64_t pc;
 
-    if (i < 0 || position_state(s, s->at.thread, &values, &pc) ||
+    if (i < 0 || position_state(s, s->here.at.thread, &values, &pc) ||
         !gdb_regs_get(s->regs, values, pc, (unsigned)i, bytes)) {
         return true;
     }
@@ -162,12 +166,13 @@ static bool is_hardware(struct session *s)
     const uint8_t *values;
     uint64_t pc;
 
-    return !position_state(s, s->at.thread, &values, &pc) && points_has(s, '1', pc);
+    return !position_state(s, s->here.at.thread, &values, &pc) && points_has(s, '1', pc);
 }
 
 static bool put_reason(struct session *s)
 {
-    const struct stop *stop = &s->last;
+    const struct stop *stop = &s->here.last;
+    const char *path;
     bool hardware;
 
     switch (stop->why) {
@@ -185,6 +190,18 @@ static bool put_reason(struct session *s)
         return textbuf_printf(&s->out, "syscall_entry:%" PRIx32 ";", stop->number);
     case STOP_RETURN:
         return textbuf_printf(&s->out, "syscall_return:%" PRIx32 ";", stop->number);
+    case STOP_FORK:
+    case STOP_VFORK:
+        return put_text(s, stop->why == STOP_FORK ? "fork:" : "vfork:") &&
+               put_thread_id(s, &s->out, process_thread(s, stop->child)) &&
+               put_text(s, ";");
+    case STOP_VFORKED:
+        return put_text(s, "vforkdone:;");
+    case STOP_EXEC:
+        path = files_program(s);
+        return put_text(s, "exec:") &&
+               put_hex(&s->out, path ? path : "", path ? strlen(path) : 0) &&
+               put_text(s, ";");
     case STOP_BEGIN:
         return put_text(s, "replaylog:begin;");
     case STOP_END:
@@ -196,12 +213,12 @@ static bool put_reason(struct session *s)
 
 static bool put_stop(struct session *s)
 {
-    const struct ctr_thread *t = ctr_trace_thread(s->tr, s->at.thread);
+    const struct ctr_thread *t = ctr_trace_thread(s->tr, s->here.at.thread);
 
     return textbuf_printf(&s->out, "T%02xthread:",
-                          s->last.why == STOP_SIGNAL      ? s->last.signal
-                          : s->last.why == STOP_INTERRUPT ? GDB_SIGINT
-                                                          : GDB_SIGTRAP) &&
+                          s->here.last.why == STOP_SIGNAL      ? s->here.last.signal
+                          : s->here.last.why == STOP_INTERRUPT ? GDB_SIGINT
+                                                               : GDB_SIGTRAP) &&
            put_thread_id(s, &s->out, t) && put_text(s, ";") && put_reason(s) &&
            put_expedited(s, gdb_regs_pc(s->regs)) &&
            put_expedited(s, gdb_regs_sp(s->regs));
@@ -212,14 +229,17 @@ static bool stopped(struct session *s, int ret, const struct stop *stop)
     if (ret) {
         return put_error(s, ret);
     }
-    s->last = *stop;
+    s->here.last = *stop;
     return put_stop(s);
 }
 
 static bool go(struct session *s, bool back)
 {
     struct stop stop;
-    int ret = resume_go(s, back, &stop);
+    int ret;
+
+    process_choose(s, ctr_trace_thread(s->tr, s->stepping)->process);
+    ret = resume_go(s, back, &stop);
 
     return stopped(s, ret, &stop);
 }
@@ -228,7 +248,10 @@ static bool step(struct session *s, bool back, uint32_t thread, uint64_t from,
                  uint64_t to)
 {
     struct stop stop;
-    int ret = step_go(s, back, thread, from, to, &stop);
+    int ret;
+
+    process_choose(s, ctr_trace_thread(s->tr, thread)->process);
+    ret = step_go(s, back, thread, from, to, &stop);
 
     return stopped(s, ret, &stop);
 }
@@ -239,7 +262,7 @@ static bool resume_actions(struct session *s, const char *p)
     while (*p == ';') {
         const char action = *++p;
         uint64_t ignored, from = 0, to = 0;
-        uint32_t thread = s->at.thread;
+        uint32_t thread = s->here.at.thread;
 
         p += action != 0;
         if ((action == 'S' || action == 'C') && !parse_hex(&p, &ignored)) {
@@ -261,6 +284,7 @@ static bool resume_actions(struct session *s, const char *p)
         if (action != 'c' && action != 'C') {
             return put_text(s, "E.no such action");
         }
+        s->stepping = thread;
     }
     return go(s, false);
 }
@@ -270,6 +294,7 @@ static bool restart(struct session *s)
     const struct stop there = {.why = STOP_THERE};
     int ret = position_go(s, s->begin.thread, s->begin.ordinal);
 
+    process_forget(s);
     return stopped(s, ret, &there);
 }
 
@@ -278,6 +303,19 @@ static bool restart(struct session *s)
 static bool starts_with(const char *packet, const char *name)
 {
     return !strncmp(packet, name, strlen(name));
+}
+
+/* "D;PID": of several processes, one; else the session ends. */
+static bool leave(struct session *s, const char *p)
+{
+    uint64_t pid;
+    uint32_t process = s->here.process;
+
+    if (parse_hex(&p, &pid) && !process_find(s, pid, &process)) {
+        return put_text(s, NOT_THERE);
+    }
+    s->detached = process_leave(s, process);
+    return put_text(s, "OK");
 }
 
 static bool answer_v(struct session *s, const char *packet, size_t n)
@@ -297,9 +335,8 @@ static bool answer_v(struct session *s, const char *packet, size_t n)
     if (starts_with(packet, "vCtrlC")) {
         return put_text(s, "OK"); /* it has stopped */
     }
-    if (starts_with(packet, "vKill")) {
-        s->detached = true;
-        return put_text(s, "OK");
+    if (starts_with(packet, "vKill;")) {
+        return leave(s, packet + strlen("vKill;"));
     }
     return true; /* also vMustReplyEmpty */
 }
@@ -323,8 +360,7 @@ static bool answer(struct session *s, const char *packet, size_t n, bool *silent
     case 'S':
         return step(s, false, s->stepping, 0, 0);
     case 'D':
-        s->detached = true;
-        return put_text(s, "OK");
+        return leave(s, packet[1] == ';' ? packet + 2 : "");
     case 'g':
         return put_registers(s);
     case 'p':
@@ -375,6 +411,7 @@ int serve(struct session *s, int in, int out)
         s->link = l;
     }
     s->detached = s->multiprocess = s->swbreak = s->hwbreak = false;
+    s->forks = s->vforks = s->execs = false;
     points_clear(s);
     memset(s->pass, 0, sizeof(s->pass));
     while (!status && !s->detached) {
@@ -406,6 +443,7 @@ int serve(struct session *s, int in, int out)
     files_close(s);
     syscalls_close(s);
     points_clear(s);
+    process_forget(s);
     s->link = NULL;
     free(l);
     return status;

@@ -10,7 +10,7 @@ int session_begin(struct session *s, uint32_t thread, uint64_t ordinal)
 
     ret = ret ? ret : position_open(s);
     ret = ret ? ret : position_go(s, thread, ordinal);
-    s->begin = s->at;
+    s->begin = s->here.at;
     return ret;
 }
 
@@ -22,6 +22,8 @@ void session_end(struct session *s)
     textbuf_fini(&s->document);
     marks_free(s);
     free(s->points);
+    free(s->others);
+    free(s->births);
     free(s->stretch.hits);
     free(s->signals);
 }

@@ -19,6 +19,7 @@
  *   linkmap.c    where libraries are, by the loader's list in memory
  *   kernel.c     where a machine's kernel is
  *   position.c   threads, registers, memory at the position
+ *   processes.c  several processes, each at a position of its own
  *   resume.c     going on, to a breakpoint, a watchpoint, a signal, an end
  *   candidate.c  which of two places comes first
  *   step.c       steps
@@ -28,6 +29,8 @@
  *   judge.c      where these hold
  *   interrupt.c  gdb's request to end that
  *   syscalls.c   system calls that stop the program
+ *   inferiors.c  processes that gdb gets and leaves
+ *   births.c     forks, and what runs after execve
  *   signals.c    signals of the process, as gdb numbers them
  *   siginfo.c    what came with one
  *   monitor.c    gdb's command `monitor'
@@ -60,6 +63,7 @@ struct conditions {
 /* A breakpoint or watchpoint: what a Z packet says. */
 struct point {
     uint64_t addr, size;
+    uint32_t process; /* index */
     struct conditions conditions;
     char type; /* '0' and '1' breakpoints; '2' stores, '3' loads, '4' both */
 };
@@ -92,6 +96,10 @@ enum stop_why {
     STOP_SIGNAL,
     STOP_ENTRY,     /* of a system call ... */
     STOP_RETURN,    /* ... and its return */
+    STOP_FORK,      /* it has made a process, ... */
+    STOP_VFORK,     /* ... by vfork, ... */
+    STOP_VFORKED,   /* ... which holds it no longer */
+    STOP_EXEC,      /* it is another program now, or, backward, again */
     STOP_INTERRUPT, /* gdb wants it */
     STOP_BEGIN,     /* there is nothing before it in the trace ... */
     STOP_END,       /* ... or nothing after it */
@@ -99,12 +107,13 @@ enum stop_why {
 
 /*
  * Several things happen at one ordinal, so a stop has a phase there.  Before an instruction
- * runs what came before it is over: the system wrote memory, then its call returned.  The
- * instruction makes a call, and what that writes is still ahead.
+ * runs what came before it is over: the system wrote memory, perhaps made a process, then its
+ * call returned.  The instruction makes a call, and what that writes is still ahead.
  */
 enum phase {
-    PHASE_WRITTEN = -1,
-    PHASE_RETURN = 0, /* and all that is no call's */
+    PHASE_WRITTEN = -2,
+    PHASE_FORKED = -1, /* also of a program that begins */
+    PHASE_RETURN = 0,  /* and all that is no call's */
     PHASE_ENTRY = 2,
     PHASE_UNWRITTEN = 3, /* backward */
 };
@@ -113,6 +122,7 @@ struct stop {
     enum stop_why why;
     int8_t phase;
     uint32_t number; /* ENTRY, RETURN: of the call */
+    uint32_t child;  /* FORK, VFORK: process (index) */
     char type;       /* WATCH: of the point ... */
     uint64_t addr;   /* ... and what was accessed there; else undefined */
     uint8_t signal;  /* gdb's number, ... */
@@ -154,6 +164,19 @@ struct stepover {
     bool passed_back;
 };
 
+/* Where a process is, and how it got there. */
+struct process_place {
+    uint32_t process;     /* index */
+    struct ctr_moment at; /* the position */
+    struct stop last;
+    struct ctr_found passed; /* the last event on the way there, if kind is not 0: ... */
+    bool passed_back;        /* ... it went there backward */
+    bool vforked;            /* what goes on first reports VFORKED */
+    int8_t phase;            /* of the position; by it calls are reported once */
+    size_t signal_next;      /* signals before this one were reported at the position */
+    struct stepover stepover;
+};
+
 struct session {
     struct ctr_trace *tr;
     const char *path;
@@ -172,16 +195,12 @@ struct session {
     bool memory_there; /* it is there: */
     struct ctr_moment memory_at;
 
-    uint32_t process;        /* index; that of the position's thread */
-    struct ctr_moment at;    /* the position */
+    struct process_place here;    /* of the process that gdb has chosen, ... */
+    struct process_place *others; /* ... and of those that it has else */
+    size_t nr_others, cap_others;
     struct ctr_moment begin; /* where the session began */
-    struct stop last;        /* how it got there */
-    struct ctr_found passed; /* the last event on the way there, if kind is not 0: ... */
-    bool passed_back;        /* ... it went there backward */
     uint32_t chosen;         /* thread (index) whose registers and memory packets mean */
     uint32_t stepping;       /* and the one that makes steps */
-    int8_t phase;            /* of the position; by it calls are reported once */
-    size_t signal_next;      /* signals before this one were reported at the position */
     struct window window, other; /* of the position's thread, and of another one */
 
     struct packet_link *link;
@@ -192,13 +211,16 @@ struct session {
     size_t nr_points, cap_points;
     struct ahead ahead; /* with these points */
     struct stretch stretch;
-    struct stepover stepover;
     struct signal_stop *signals;
     size_t nr_signals, cap_signals;
     bool signals_known;
     uint32_t signals_of;       /* process */
     uint8_t pass[256 / 8];     /* gdb's numbers that do not stop it */
     struct syscalls *syscalls; /* calls that stop it; NULL: none */
+    struct birth *births;      /* of processes that the process makes */
+    size_t nr_births, cap_births;
+    bool births_known;
+    uint32_t births_of; /* process */
 
     struct mark *marks;
     size_t nr_marks, cap_marks;
@@ -206,7 +228,7 @@ struct session {
     /* The connection: */
     struct textbuf out;      /* the answer */
     struct textbuf document; /* what qXfer reads in parts, "name" first */
-    bool multiprocess, swbreak, hwbreak;
+    bool multiprocess, swbreak, hwbreak, forks, vforks, execs;
     bool detached;
     struct file_server *files;
     struct ctr_diag diag; /* of the last failed call of libctr */
@@ -259,6 +281,39 @@ static inline uint64_t thread_end(const struct ctr_thread *t)
 {
     return t->first + t->insns;
 }
+
+/* ----------------------------------------------------------------- processes.c */
+
+/* Of a process (index) that gdb has: where it is; NULL: it does not have it. */
+const struct process_place *process_place(const struct session *s, uint32_t process);
+/* Goes to a process that gdb has. */
+void process_choose(struct session *s, uint32_t process);
+/* Of its id: 1 and *process, or 0. */
+int process_find(const struct session *s, uint64_t pid, uint32_t *process);
+/* Goes to a place, of a process that gdb has. */
+void process_be_at(struct session *s, const struct process_place *p);
+/* The first thread of a process that has instructions in the trace; NULL: none has. */
+const struct ctr_thread *process_thread(const struct session *s, uint32_t process);
+
+/* ----------------------------------------------------------------- inferiors.c */
+
+/* From here on gdb has this one, too, before its first instruction; 0 or a negated enum
+ * ctr_error. */
+int process_add(struct session *s, uint32_t process);
+/* gdb no longer has it; true: it has no other one, and the session ends. */
+bool process_leave(struct session *s, uint32_t process);
+/* It has the one where the position is, and no other one. */
+void process_forget(struct session *s);
+
+/* -------------------------------------------------------------------- births.c */
+
+/* Goes to what runs after execve, or ran before it: 1 and *stop, 0: nothing does, or a negated
+ * enum ctr_error. */
+int births_exec(struct session *s, bool back, struct stop *stop);
+/* After a stop for a fork: gdb has the child now; 0 or a negated enum ctr_error. */
+int births_take(struct session *s, const struct stop *stop);
+/* Whether what goes on has to report first that vfork's child holds it no longer. */
+bool births_vforked(struct session *s, struct stop *stop);
 
 /* ----------------------------------------------------------------- interrupt.c */
 
@@ -320,6 +375,10 @@ void points_clear(struct session *s);
 bool points_watch(const struct session *s);
 bool points_conditional(const struct session *s);
 bool points_has(const struct session *s, char type, uint64_t pc);
+/* Drops those of a process; gives a process all those of another one, for memory that it has
+ * copied or shares: false: no memory. */
+void points_drop(struct session *s, uint32_t process);
+bool points_copy(struct session *s, uint32_t from, uint32_t to);
 /* Whether there is a breakpoint of which a condition holds: then; at the position, if its
  * state can be read. */
 bool points_hold(struct session *s, const struct instant *i);
@@ -359,7 +418,8 @@ int serve(struct session *s, int in, int out);
 
 /* Appends "p1.2", or "2"; false: no memory. */
 bool put_thread_id(struct session *s, struct textbuf *b, const struct ctr_thread *t);
-/* Parses such an id: 1 and *thread (an index); 0: any, or all; -1: there is none. */
+/* Parses such an id: 1 and *thread (an index); 0: any, or all, and *thread where the process is
+ * that it names, or the one chosen; -1: there is none. */
 int parse_thread_id(const struct session *s, const char **p, uint32_t *thread);
 /* Hexadecimal numbers of packets: false if there is none. */
 bool parse_hex(const char **p, uint64_t *value);

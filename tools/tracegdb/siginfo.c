@@ -18,7 +18,9 @@
 bool siginfo_get(const struct session *s, uint8_t out[SIGINFO_BYTES])
 {
     const struct signal_stop *stop =
-        s->last.why == STOP_SIGNAL ? &s->signals[s->last.nr] : NULL;
+        s->here.last.why == STOP_SIGNAL && s->signals_of == s->here.process
+            ? &s->signals[s->here.last.nr]
+            : NULL;
     const struct guest *g = &s->guest;
     uint8_t *fields;
     unsigned word;

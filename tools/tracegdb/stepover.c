@@ -35,8 +35,8 @@ static bool is_stepped_over(const struct session *s)
 
 bool stepover_in_slot(struct session *s)
 {
-    const struct ctr_thread *t = ctr_trace_thread(s->tr, s->at.thread);
-    const uint64_t here = s->at.ordinal;
+    const struct ctr_thread *t = ctr_trace_thread(s->tr, s->here.at.thread);
+    const uint64_t here = s->here.at.ordinal;
     uint64_t pc, before, after;
 
     if (s->info.elf_machine != EM_MIPS || s->info.machine || here == t->first ||
@@ -51,45 +51,46 @@ bool stepover_in_slot(struct session *s)
 /* To the branch of the slot where the position may be. */
 static int leave_slot(struct session *s)
 {
-    return stepover_in_slot(s) ? position_go(s, s->at.thread, s->at.ordinal - 1) : 0;
+    return stepover_in_slot(s) ? position_go(s, s->here.at.thread, s->here.at.ordinal - 1)
+                               : 0;
 }
 
 int stepover_stop(struct session *s, bool back)
 {
     const struct stepover after = {.pending = true,
                                    .back = back,
-                                   .ordinal = s->at.ordinal,
-                                   .phase = s->phase,
-                                   .passed = s->passed,
-                                   .passed_back = s->passed_back};
+                                   .ordinal = s->here.at.ordinal,
+                                   .phase = s->here.phase,
+                                   .passed = s->here.passed,
+                                   .passed_back = s->here.passed_back};
     int ret;
 
     if (!is_stepped_over(s)) {
         return 0;
     }
-    ret = position_go(s, s->at.thread, back ? after.ordinal + 1 : after.ordinal - 1);
+    ret = position_go(s, s->here.at.thread, back ? after.ordinal + 1 : after.ordinal - 1);
     ret = ret || back ? ret : leave_slot(s);
     if (!ret) {
-        s->stepover = after;
+        s->here.stepover = after;
     }
     return ret;
 }
 
 int stepover_go(struct session *s, bool back, bool *done)
 {
-    const struct stepover after = s->stepover;
+    const struct stepover after = s->here.stepover;
     int ret;
 
     *done = after.pending && after.back == back;
     if (!*done) {
         return 0;
     }
-    ret = position_go(s, s->at.thread, after.ordinal);
+    ret = position_go(s, s->here.at.thread, after.ordinal);
     ret = ret || !back ? ret : leave_slot(s);
     if (!ret) {
-        s->phase = after.phase;
-        s->passed = after.passed;
-        s->passed_back = after.passed_back;
+        s->here.phase = after.phase;
+        s->here.passed = after.passed;
+        s->here.passed_back = after.passed_back;
     }
     return ret;
 }
@@ -110,5 +111,5 @@ bool stepover_is_step(const struct session *s, bool back, uint32_t thread,
         most = 1;
         break;
     }
-    return !back && thread == s->at.thread && ordinal - s->at.ordinal <= most;
+    return !back && thread == s->here.at.thread && ordinal - s->here.at.ordinal <= most;
 }

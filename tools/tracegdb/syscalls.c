@@ -119,14 +119,14 @@ static int by_key(const void *x, const void *y)
 static int load(struct session *s)
 {
     const struct ctr_filter filter = {
-        .kinds = CTR_KIND_SYS, .processes = &s->process, .nprocess = 1};
+        .kinds = CTR_KIND_SYS, .processes = &s->here.process, .nprocess = 1};
     const struct ctr_replay_ops ops = {
         .os = on_event, .ordered = on_ordered, .progress = interrupt_progress};
     const struct ctr_replay_opts opts = {.workers = s->jobs, .filter = &filter};
     struct syscalls *c = s->syscalls;
     int ret;
 
-    if (c->known && c->of == s->process) {
+    if (c->known && c->of == s->here.process) {
         return 0;
     }
     c->n = 0;
@@ -135,7 +135,7 @@ static int load(struct session *s)
         qsort(c->v, c->n, sizeof(*c->v), by_key);
     }
     c->known = !ret;
-    c->of = s->process;
+    c->of = s->here.process;
     return ret;
 }
 
@@ -153,12 +153,12 @@ static bool is_caught(const struct syscalls *c, const struct syscall_stop *stop)
 
 static struct candidate candidate_of(const struct syscall_stop *stop)
 {
-    const int8_t phase = stop->key & 3;
+    const int8_t phase = stop->key & 7;
 
     return (struct candidate){
         .found = true,
         .thread = stop->thread,
-        .ordinal = stop->key >> 2,
+        .ordinal = stop->key >> 3,
         .stop = {.why = phase == PHASE_ENTRY ? STOP_ENTRY : STOP_RETURN,
                  .phase = phase,
                  .number = stop->number}};

@@ -184,7 +184,7 @@ static int serve_socket(struct session *s, const struct command_line *c)
             tool_trace_error(PROG, s->path, -s->diag.code, &s->diag);
             status = TOOL_FAILED;
         }
-        s->last = (struct stop){.why = STOP_THERE};
+        s->here.last = (struct stop){.why = STOP_THERE};
     }
     if (fd >= 0) {
         listen_close(fd, c->listen);

@@ -58,13 +58,21 @@ int parse_thread_id(const struct session *s, const char **p, uint32_t *thread)
     const struct ctr_thread *t;
     uint64_t pid = 0, tid = 0;
     const bool has_pid = **p == 'p';
+    uint32_t process;
 
+    *thread = s->here.at.thread;
     if (has_pid) {
         (*p)++;
         if (!strncmp(*p, "-1", 2)) {
             *p += 2;
         } else if (!parse_hex(p, &pid)) {
             return -1;
+        }
+        if (pid && !process_find(s, pid, &process)) {
+            return -1;
+        }
+        if (pid) {
+            *thread = process_place(s, process)->at.thread;
         }
         if (**p != '.') { /* all threads of it */
             return 0;
