@@ -26,8 +26,6 @@ from common import Failure, Skip, TARGETS
 from gdbstep import serving
 
 LOADER = "/lib/ld-alone.so.1"
-# gdb steps programs of sparc64 by breakpoints, for which it needs npc: it is not recorded.
-NO_LIBRARIES = ("sparc64",)
 # gdb takes programs of m68k for those of SVR4, which have other libraries.
 OSABI = {"m68k": ("osabi GNU/Linux",)}
 LOOK = """backtrace

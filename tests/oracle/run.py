@@ -45,6 +45,7 @@ import ram
 import power
 import modules
 import moments
+import npc
 import programs
 import props
 import realprogs
@@ -273,7 +274,9 @@ DEBIAN = [t for t in TARGETS if t in realprogs.ARCHITECTURE]
 # The other cases: kind, targets, names, check
 OTHERS = [
     ("random", [t for t in TARGETS if t in isa.ISAS], ["random"], run_random),
-    ("alone", [t for t in EVERY if t not in alone.NO_LIBRARIES], ["libraries"],
+    ("npc", ["sparc64"], ["calls", "signals"], lambda j: npc.run(
+        j.tools, j.name, *guest_command(j.tools, BY_NAME[j.name], j.target))),
+    ("alone", EVERY, ["libraries"],
      lambda j: alone.run_libraries(j.tools, j.target)),
     ("pipeline", DEBIAN, ["busybox"], lambda j: scenarios.pipeline(j.tools, j.target)),
     ("calls", DEBIAN, strace.BUSYBOX, lambda j: strace.run_busybox(j.tools, j.target, j.name)),

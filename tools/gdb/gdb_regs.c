@@ -403,6 +403,16 @@ int gdb_regs_sp(const struct gdb_regs *g)
     return g->sp;
 }
 
+int gdb_regs_npc(const struct gdb_regs *g)
+{
+    for (unsigned i = 0; i < gdb_regs_count(g); i++) {
+        if (gdb_regs_size(g, i) && strcmp(gdb_regs_name(g, i), "npc") == 0) {
+            return (int)i;
+        }
+    }
+    return -1;
+}
+
 /* The value, the lowest byte first. */
 static void gather(const struct gdb_reg *r, const uint8_t *values, uint8_t *v)
 {

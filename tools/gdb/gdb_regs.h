@@ -48,6 +48,8 @@ unsigned gdb_regs_in_g(const struct gdb_regs *g);
 /* Number of the pc; of the stack pointer, -1 if there is none. */
 int gdb_regs_pc(const struct gdb_regs *g);
 int gdb_regs_sp(const struct gdb_regs *g);
+/* Of sparc's npc, which is not recorded: its caller may know it; -1: there is none. */
+int gdb_regs_npc(const struct gdb_regs *g);
 
 /*
  * The bytes of register i as packets have them, in the target's order.  values: as of

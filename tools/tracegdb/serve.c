@@ -79,9 +79,14 @@ static bool put_register(struct session *s, const uint8_t *values, uint64_t pc,
 {
     uint8_t bytes[GDB_REG_MAX];
     const uint32_t size = gdb_regs_size(s->regs, i);
+    uint64_t npc;
     bool ok = true;
 
     if (gdb_regs_get(s->regs, values, pc, i, bytes)) {
+        return put_hex(&s->out, bytes, size);
+    }
+    if ((int)i == gdb_regs_npc(s->regs) && position_npc(s, s->chosen, &npc)) {
+        guest_store(&s->guest, bytes, npc, size);
         return put_hex(&s->out, bytes, size);
     }
     for (uint32_t k = 0; ok && k < size; k++) {

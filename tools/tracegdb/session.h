@@ -19,6 +19,7 @@
  *   linkmap.c    where libraries are, by the loader's list in memory
  *   kernel.c     where a machine's kernel is
  *   position.c   threads, registers, memory at the position
+ *   npc.c        sparc's npc
  *   processes.c  several processes, each at a position of its own
  *   resume.c     going on, to a breakpoint, a watchpoint, a signal, an end
  *   candidate.c  which of two places comes first
@@ -281,6 +282,11 @@ static inline uint64_t thread_end(const struct ctr_thread *t)
 {
     return t->first + t->insns;
 }
+
+/* ------------------------------------------------------------------------ npc.c */
+
+/* The value of sparc's npc, of a thread as of position_of; false: not known. */
+bool position_npc(struct session *s, uint32_t thread, uint64_t *npc);
 
 /* ----------------------------------------------------------------- processes.c */
 
