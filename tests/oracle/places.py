@@ -23,7 +23,7 @@ BLOCK, BLOCKS = 4096, 16
 PART = 2048  # bytes in a packet of QEMU, and all of them are there or none
 SKIP = 64  # bytes that are not compared where the trace does not know the first of them
 EXCLUSIVE = 16  # instructions from an exclusive load to its store, at most
-LEAST = 0.6  # of the bytes are known
+LEAST = 0.99  # of the bytes are known
 
 
 def executed(tools, trace):

@@ -44,12 +44,34 @@ const uint8_t *memory_initial_constant(const struct memory_initial *m, uint32_t 
     return bytes;
 }
 
-/* New memory of the program's own: zeros.  The stack and what was there at the start were
- * filled by the system. */
-static bool is_zeroed(const struct memory_origin *origin)
+/* Whether a process began with a program, not with a copy of another process's memory. */
+static bool is_program(const struct ctr_trace *tr, uint32_t process)
+{
+    const struct ctr_process *p = ctr_trace_process(tr, process), *before;
+
+    for (uint32_t i = process; p && i-- > 0;) {
+        before = ctr_trace_process(tr, i);
+        if (before->pid == p->pid) {
+            return before->end_reason == CTR_END_EXEC;
+        }
+    }
+    return p && !process;
+}
+
+/*
+ * New memory of the program's own: zeros, as is what the stack of a new program has beside the
+ * arguments, which the recording says that the system wrote.  What else was there at the
+ * start was filled by the system.
+ */
+static bool is_zeroed(const struct memory_initial *m, uint32_t process,
+                      const struct memory_origin *origin)
 {
     const struct ctr_mapping *c = origin->mapping;
 
+    if (origin->kind == ORIGIN_PROCESS) {
+        return m->arguments && c && !strcmp(c->path, "[stack]") &&
+               is_program(m->tr, process);
+    }
     return origin->kind == ORIGIN_NEW && c && (!c->path[0] || !strcmp(c->path, "[heap]"));
 }
 
@@ -61,8 +83,9 @@ struct memory_initial_bytes memory_initial_bytes(const struct memory_initial *m,
     struct memory_initial_bytes out = {.n = SIZE_MAX};
     unsigned flags;
 
-    if (is_zeroed(origin) || (c && !c->path[0] && origin->kind != ORIGIN_PROCESS)) {
-        out.known = !m->part && is_zeroed(origin); /* no file has it */
+    if (is_zeroed(m, process, origin) ||
+        (c && !c->path[0] && origin->kind != ORIGIN_PROCESS)) {
+        out.known = !m->part && is_zeroed(m, process, origin); /* no file has it */
         return out;
     }
     out.bytes = find(m, process, addr, c, &out.n, &flags);

@@ -14,6 +14,7 @@ struct memory_initial {
     const struct ctr_trace *tr;
     struct ctr_memory_files files; /* no function: none are known */
     bool part;                     /* memory_origins_part */
+    bool arguments; /* what the system wrote to the stack at first is recorded */
 };
 
 /*

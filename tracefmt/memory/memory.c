@@ -62,6 +62,7 @@ int ctr_memory_open(struct ctr_memory **out, struct ctr_trace *tr,
     }
     m->initial.tr = tr;
     m->initial.part = memory_origins_part(m->origins);
+    m->initial.arguments = info.events & CTR_HAS_SYS;
     if (opts->files) {
         m->initial.files = *opts->files;
     }
