@@ -51,8 +51,8 @@ echo "In $ROOT/build, with bin/ in PATH:"
 show 'cc -g -o overrun ../scripts/overrun.c' || die "overrun.c does not compile"
 show 'cannoli-record -e all -o run.ctr -- ./overrun'
 [ $? = 139 ] || die "the recording failed"
-page 'tracesym --basenames --backtrace=crash run.ctr | head -n 3'
+page 'tracesym --basenames --backtrace=crash run.ctr | head -n 2'
 page 'tracesym --basenames -a "accounts[1].balance" --last-write-before=crash run.ctr'
 page 'tracesym --basenames --trace-calls=open_account run.ctr'
-page 'tracedump -e sys,time run.ctr | tail -n 3'
-page 'tracesym --functions run.ctr | head -n 4'
+page 'tracedump -e sys,time run.ctr | tail -n 2'
+page 'tracesym --functions run.ctr | head -n 2'
