@@ -34,13 +34,7 @@ static void pass_on(const struct drain *d, uint64_t holder)
 
 static bool others_wait(const struct drain *d)
 {
-    for (uint32_t i = 0, high = drain_pipes_high(d); i < high; i++) {
-        if (__atomic_load_n(&d->host->pipes[i].turn, __ATOMIC_RELAXED) ==
-            MEMPIPE_TURN_READY) {
-            return true;
-        }
-    }
-    return false;
+    return mempipe_turns_any(d->host->pipes, drain_pipes_high(d));
 }
 
 /* Whether the pipe is that of a thread of the process. */
@@ -56,7 +50,6 @@ void drain_turns_end(struct drain *d, const struct guest_process *p)
 {
     const uint32_t high = drain_pipes_high(d);
     uint64_t holder;
-    bool has;
 
     if (!drain_is_ordered(d)) {
         return;
@@ -68,15 +61,8 @@ void drain_turns_end(struct drain *d, const struct guest_process *p)
     }
     /* Only now: it may have been passed to one of them meanwhile. */
     holder = __atomic_load_n(&turns_of(d)->holder, __ATOMIC_SEQ_CST);
-    if (!holder || holder >> 32 >= high) {
-        return;
-    }
-    if (d->host->pipes[holder >> 32].serial + 1 == (uint32_t)holder) {
-        has = is_of(d, (uint32_t)(holder >> 32), p);
-    } else { /* a thread that had ended, and left its pipe to another one */
-        has = __atomic_load_n(&turns_of(d)->process, __ATOMIC_RELAXED) == p->serial;
-    }
-    if (has) {
+    if (holder && holder >> 32 < high &&
+        mempipe_turns_process(turns_of(d), d->host->pipes, holder) == p->serial) {
         pass_on(d, holder);
     }
 }

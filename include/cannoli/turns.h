@@ -31,6 +31,22 @@ static inline uint64_t mempipe_turns_weight(const struct mempipe_ctl *ctl,
     return ctl->vary && ctl->seed & 1 ? 1ull << (mempipe_turns_draw(&one, 0) % 6) : 1;
 }
 
+static inline int mempipe_turns_is_ready(const struct mempipe_pipe *p)
+{
+    return __atomic_load_n(&p->turn, __ATOMIC_SEQ_CST) == MEMPIPE_TURN_READY;
+}
+
+/* Whether a thread among n pipes waits for the turn. */
+static inline int mempipe_turns_any(const struct mempipe_pipe *pipes, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        if (mempipe_turns_is_ready(&pipes[i])) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
 /*
  * The thread among n pipes that comes after the one with this serial: the next one that
  * is ready in the order of serials, or with `vary' any of those that are, by their
@@ -45,7 +61,7 @@ static inline struct mempipe_pipe *mempipe_turns_choose(const struct mempipe_ctl
     uint32_t ready = 0;
 
     for (uint32_t i = 0; i < n; i++) {
-        if (__atomic_load_n(&pipes[i].turn, __ATOMIC_SEQ_CST) == MEMPIPE_TURN_READY) {
+        if (mempipe_turns_is_ready(&pipes[i])) {
             ready++;
             all += mempipe_turns_weight(ctl, &pipes[i]);
         }
@@ -61,8 +77,8 @@ static inline struct mempipe_pipe *mempipe_turns_choose(const struct mempipe_ctl
         for (uint32_t i = 0; i < n; i++) {
             const uint32_t after = pipes[i].serial - serial - 1;
 
-            if (__atomic_load_n(&pipes[i].turn, __ATOMIC_RELAXED) == MEMPIPE_TURN_READY &&
-                after >= from && (!best || after < best_after)) {
+            if (mempipe_turns_is_ready(&pipes[i]) && after >= from &&
+                (!best || after < best_after)) {
                 best = &pipes[i];
                 best_after = after;
             }
@@ -79,6 +95,17 @@ static inline uint64_t mempipe_turns_name(const struct mempipe_pipe *pipes,
                                           const struct mempipe_pipe *p)
 {
     return (uint64_t)(p - pipes) << 32 | (p->serial + 1);
+}
+
+/* The process that has the turn, by a holder that is not 0: the thread may have ended. */
+static inline uint32_t mempipe_turns_process(const struct mempipe_turns *t,
+                                             const struct mempipe_pipe *pipes,
+                                             uint64_t holder)
+{
+    const struct mempipe_pipe *p = &pipes[holder >> 32];
+
+    return __atomic_load_n(p->serial + 1 == (uint32_t)holder ? &p->process : &t->process,
+                           __ATOMIC_RELAXED);
 }
 
 /*
@@ -115,13 +142,9 @@ static inline struct mempipe_pipe *mempipe_turns_pass(const struct mempipe_ctl *
             continue;
         }
         /* One that became ready meanwhile has not seen that; pairs with its load. */
-        for (uint32_t i = 0; i < n && !next; i++) {
-            if (__atomic_load_n(&pipes[i].turn, __ATOMIC_SEQ_CST) == MEMPIPE_TURN_READY) {
-                next = &pipes[i];
-            }
-        }
-        if (!next || !__atomic_compare_exchange_n(&t->holder, &nobody, me, 0,
-                                                  __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {
+        if (!mempipe_turns_any(pipes, n) ||
+            !__atomic_compare_exchange_n(&t->holder, &nobody, me, 0, __ATOMIC_SEQ_CST,
+                                         __ATOMIC_SEQ_CST)) {
             return NULL;
         }
     }

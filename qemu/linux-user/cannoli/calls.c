@@ -11,7 +11,6 @@
 #include "qemu/osdep.h"
 #include "qemu.h"
 #include "user-internals.h"
-#include "user/safe-syscall.h"
 #include "turn.h"
 #include <poll.h>
 #include <setjmp.h>
@@ -62,7 +61,6 @@ void cannoli_turn_call(int number)
     if (!cannoli_turns || !cannoli_mine) {
         return;
     }
-    cannoli_turn_regain();
     switch (manner_of_target(number)) {
     case WAITS:
         cannoli_turn_away();
@@ -110,6 +108,26 @@ static bool is_ready(int fd, short events)
 static bool is_zero(const struct timespec *timeout)
 {
     return timeout && !timeout->tv_sec && !timeout->tv_nsec;
+}
+
+long cannoli_call_away(int *pending, long number, const long a[6])
+{
+    long ret;
+
+    cannoli_turn_away();
+    ret = host_call(pending, number, a);
+    cannoli_turn_back();
+    return ret;
+}
+
+static long call_kept(int *pending, long number, const long a[6])
+{
+    long ret;
+
+    cannoli_turn_call_begin();
+    ret = host_call(pending, number, a);
+    cannoli_turn_call_end();
+    return ret;
 }
 
 /*
@@ -178,7 +196,7 @@ static long read_away(int *pending, long number, const long a[6],
     all |= is_message(a[0]);
     cannoli_turn_away();
     if (all && room == MOST_COPIED) {
-        ret = host_syscall(pending, number, a[0], a[1], a[2], a[3], a[4], a[5]);
+        ret = host_call(pending, number, a);
         used = 0;
     } else if (number == __NR_recvmsg) {
         msg = *given;
@@ -206,7 +224,6 @@ static long read_call(int *pending, long number, const long a[6])
     const struct iovec *iov = &one;
     bool all = false;
     int n = 1;
-    long ret;
 
     switch (number) {
     case __NR_recvmsg:
@@ -227,10 +244,7 @@ static long read_call(int *pending, long number, const long a[6])
     if (all || (n <= IOV_MAX && !is_ready(a[0], POLLIN))) {
         return read_away(pending, number, a, iov, MIN(n, IOV_MAX), all);
     }
-    cannoli_turn_call_begin();
-    ret = host_syscall(pending, number, a[0], a[1], a[2], a[3], a[4], a[5]);
-    cannoli_turn_call_end();
-    return ret;
+    return call_kept(pending, number, a);
 }
 
 /* ---- all calls ---- */
@@ -294,11 +308,10 @@ long cannoli_safe_syscall(int *pending, long number, long a0, long a1, long a2,
                           long a3, long a4, long a5)
 {
     const long a[6] = { a0, a1, a2, a3, a4, a5 };
-    long ret;
 
     if (!cannoli_turns || !cannoli_mine ||
         qatomic_read(&cannoli_mine->turn) != MEMPIPE_TURN_RUNS) {
-        return host_syscall(pending, number, a0, a1, a2, a3, a4, a5);
+        return host_call(pending, number, a);
     }
     if (number == __NR_futex) {
         return cannoli_futex_call(pending, number, a);
@@ -307,14 +320,8 @@ long cannoli_safe_syscall(int *pending, long number, long a0, long a1, long a2,
     case READS:
         return read_call(pending, number, a);
     case WAITS:
-        cannoli_turn_away();
-        ret = host_syscall(pending, number, a0, a1, a2, a3, a4, a5);
-        cannoli_turn_back();
-        return ret;
+        return cannoli_call_away(pending, number, a);
     default:
-        cannoli_turn_call_begin();
-        ret = host_syscall(pending, number, a0, a1, a2, a3, a4, a5);
-        cannoli_turn_call_end();
-        return ret;
+        return call_kept(pending, number, a);
     }
 }

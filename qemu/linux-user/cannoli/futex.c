@@ -11,7 +11,6 @@
 #include "qemu.h"
 #include "user-internals.h"
 #include "special-errno.h"
-#include "user/safe-syscall.h"
 #include "turn.h"
 #include <sys/syscall.h>
 #include <linux/futex.h>
@@ -31,7 +30,7 @@ static struct mempipe_pipe *first_waiting(const void *word, bool shared,
     struct mempipe_pipe *first = NULL;
 
     for (uint32_t i = 0; i < nr_pipes(); i++) {
-        struct mempipe_pipe *p = pipes() + i;
+        struct mempipe_pipe *p = cannoli_pipes() + i;
 
         if (is_waiting(p, word, shared, bits) &&
             (!first || p->futex_number < first->futex_number)) {
@@ -39,6 +38,17 @@ static struct mempipe_pipe *first_waiting(const void *word, bool shared,
         }
     }
     return first;
+}
+
+static bool wake_one(struct mempipe_pipe *p)
+{
+    if (qatomic_cmpxchg(&p->turn, MEMPIPE_TURN_WAITS, MEMPIPE_TURN_READY) !=
+        MEMPIPE_TURN_WAITS) {
+        return false;
+    }
+    cannoli_turn_redraw();
+    cannoli_turn_wake(p);
+    return true;
 }
 
 /*
@@ -50,32 +60,25 @@ static int wake_others(const void *word, uint32_t bits)
     int n = 0;
 
     for (uint32_t i = 0; i < nr_pipes(); i++) {
-        struct mempipe_pipe *p = pipes() + i;
+        struct mempipe_pipe *p = cannoli_pipes() + i;
 
         if (p->process != cannoli_mine->process && p->futex_shared &&
             p->futex == (uintptr_t)word && p->futex_bits & bits &&
-            qatomic_cmpxchg(&p->turn, MEMPIPE_TURN_WAITS, MEMPIPE_TURN_READY) ==
-                MEMPIPE_TURN_WAITS) {
-            cannoli_turn_redraw();
-            cannoli_turn_wake(p);
+            wake_one(p)) {
             n++;
         }
     }
     return n;
 }
 
+/* Those that wait for longest first. Returns how many there were. */
 static int wake_waiting(const void *word, bool shared, uint32_t bits, int most)
 {
     struct mempipe_pipe *p;
     int n = 0;
 
     while (n < most && (p = first_waiting(word, shared, bits))) {
-        if (qatomic_cmpxchg(&p->turn, MEMPIPE_TURN_WAITS, MEMPIPE_TURN_READY) ==
-            MEMPIPE_TURN_WAITS) {
-            cannoli_turn_redraw();
-            cannoli_turn_wake(p);
-            n++;
-        }
+        n += wake_one(p);
     }
     return shared ? MIN(most, n + wake_others(word, bits)) : n;
 }
@@ -193,8 +196,7 @@ static long wait_futex(int *pending, long number, const long a[6], bool shared)
     long ret;
 
     if (a[0] % 4 || (bits && !(uint32_t)a[5]) || !peek(&now, a[0])) {
-        return host_syscall(pending, number, a[0], a[1], a[2], a[3], a[4],
-                            a[5]);
+        return host_call(pending, number, a);
     }
     if (now != (uint32_t)a[2]) {
         return fail(EAGAIN);
@@ -248,21 +250,17 @@ static bool compares(uint32_t old, uint32_t op)
     return false;
 }
 
-static bool is_operation(long op)
-{
-    return (op & FUTEX_CMD_MASK) == FUTEX_WAKE_OP;
-}
-
 long cannoli_futex_call(int *pending, long number, const long a[6])
 {
     const void *word = (void *)a[0], *to = (void *)a[4];
     bool shared = !(a[1] & FUTEX_PRIVATE_FLAG);
+    int op = a[1] & FUTEX_CMD_MASK;
     int nr_wake = MAX((int)a[2], 1); /* as the kernel does */
     uint32_t now = 0;
     long ret;
     int n = 0;
 
-    switch (a[1] & FUTEX_CMD_MASK) {
+    switch (op) {
     case FUTEX_WAIT:
     case FUTEX_WAIT_BITSET:
         return wait_futex(pending, number, a, shared);
@@ -274,8 +272,7 @@ long cannoli_futex_call(int *pending, long number, const long a[6])
         break;
     case FUTEX_CMP_REQUEUE:
         if (!peek(&now, a[0]) || now != (uint32_t)a[5]) {
-            return host_syscall(pending, number, a[0], a[1], a[2], a[3], a[4],
-                                a[5]);
+            return host_call(pending, number, a);
         }
         /* fall through */
     case FUTEX_REQUEUE:
@@ -295,14 +292,11 @@ long cannoli_futex_call(int *pending, long number, const long a[6])
         }
         break;
     default: /* with priorities */
-        cannoli_turn_away();
-        ret = host_syscall(pending, number, a[0], a[1], a[2], a[3], a[4], a[5]);
-        cannoli_turn_back();
-        return ret;
+        return cannoli_call_away(pending, number, a);
     }
-    if (n == (int)a[2] && !is_operation(a[1])) {
+    if (n == (int)a[2] && op != FUTEX_WAKE_OP) {
         return n;
     }
-    ret = host_syscall(pending, number, a[0], a[1], a[2], a[3], a[4], a[5]);
+    ret = host_call(pending, number, a);
     return ret < 0 ? ret : MAX(ret, n);
 }

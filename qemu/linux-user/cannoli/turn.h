@@ -9,11 +9,18 @@
 #ifndef LINUX_USER_CANNOLI_TURN_H
 #define LINUX_USER_CANNOLI_TURN_H
 
+#include "user/safe-syscall.h"
 #include "event.h"
 
 /* The call of the host itself. */
 #define host_syscall(pending, number, ...) \
     safe_syscall_base(pending, number, __VA_ARGS__)
+
+/* The same with the arguments as the guest's call has them. */
+static inline long host_call(int *pending, long number, const long a[6])
+{
+    return host_syscall(pending, number, a[0], a[1], a[2], a[3], a[4], a[5]);
+}
 
 /* How long a thread waits before it looks again. */
 #define CANNOLI_FIRST_LOOK_NS (2 * 1000 * 1000)
@@ -26,12 +33,6 @@ static inline struct mempipe_turns *turns(void)
     return &cannoli_shared()->turns;
 }
 
-static inline struct mempipe_pipe *pipes(void)
-{
-    return (struct mempipe_pipe *)((uint8_t *)cannoli_ctl +
-                                   cannoli_ctl->pipes_off);
-}
-
 /* Pipes that were ever claimed have numbers below this. */
 static inline uint32_t nr_pipes(void)
 {
@@ -39,8 +40,7 @@ static inline uint32_t nr_pipes(void)
                cannoli_ctl->nr_pipes);
 }
 
-/* By the thread that has the turn: another one is ready, and may be woken. */
-void cannoli_turn_ready(struct mempipe_pipe *p);
+/* Its turn has changed. */
 void cannoli_turn_wake(struct mempipe_pipe *p);
 /* With a seed: this thread is not alone any more; its quantum is another. */
 void cannoli_turn_redraw(void);
@@ -58,6 +58,8 @@ void cannoli_turn_call_end(void);
 /* If it was taken while the process was stopped. */
 void cannoli_turn_regain(void);
 
+/* The guest's call, with the turn given up for it. */
+long cannoli_call_away(int *pending, long number, const long a[6]);
 /* futex(2) for the guest: futex.c.  a: its arguments. */
 long cannoli_futex_call(int *pending, long number, const long a[6]);
 

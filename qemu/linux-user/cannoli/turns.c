@@ -21,8 +21,6 @@
 #include "qemu/rcu.h"
 #include "qemu.h"
 #include "user-internals.h"
-#include "user/safe-syscall.h"
-#include "signal-common.h"
 #include "user/signal.h"
 #include "cannoli/turns.h"
 #include "turn.h"
@@ -30,8 +28,8 @@
 #include <linux/futex.h>
 
 /*
- * How long a thread waits for the turn before it looks at who has it; at the
- * second look a call of the host has been waiting.
+ * A thread waits from CANNOLI_FIRST_LOOK_NS up to so long before it looks at
+ * who has the turn; at the second look a call of the host has been waiting.
  */
 #define LAST_LOOK_NS (100 * 1000 * 1000)
 
@@ -50,8 +48,8 @@ void cannoli_turn_wake(struct mempipe_pipe *p)
 
 static void pass_on(void)
 {
-    cannoli_turn_wake(
-        mempipe_turns_pass(cannoli_ctl, turns(), pipes(), nr_pipes(), name));
+    cannoli_turn_wake(mempipe_turns_pass(cannoli_ctl, turns(), cannoli_pipes(),
+                                         nr_pipes(), name));
 }
 
 /* ---- getting the turn ---- */
@@ -91,7 +89,7 @@ typedef struct Sight {
 static bool take_from_caller(Sight *last)
 {
     Sight now = { .holder = qatomic_read(&turns()->holder) };
-    struct mempipe_pipe *p = pipes() + (uint32_t)(now.holder >> 32);
+    struct mempipe_pipe *p = cannoli_pipes() + (uint32_t)(now.holder >> 32);
 
     if (now.holder && now.holder >> 32 < cannoli_ctl->nr_pipes) {
         now.calls = qatomic_read(&p->turn_calls);
@@ -202,16 +200,7 @@ static int32_t draw_quantum(void)
 
 /* ---- where threads begin and end ---- */
 
-/*
- * By the thread that has the turn, or by the first one.  If it was alone, its
- * turn is one among others now.
- */
-void cannoli_turn_ready(struct mempipe_pipe *p)
-{
-    qatomic_set(&p->turn, MEMPIPE_TURN_READY);
-    cannoli_turn_redraw();
-}
-
+/* If this thread was alone, its turn is one among others now. */
 void cannoli_turn_redraw(void)
 {
     CPUState *cpu = thread_cpu;
@@ -226,7 +215,8 @@ void cannoli_turn_claimed(struct mempipe_pipe *p, uint32_t process)
 {
     if (cannoli_turns) {
         p->process = process;
-        cannoli_turn_ready(p);
+        qatomic_set(&p->turn, MEMPIPE_TURN_READY);
+        cannoli_turn_redraw();
     }
 }
 
@@ -241,7 +231,7 @@ void cannoli_turn_drop(struct mempipe_pipe *p)
 static void end_threads(uint32_t process)
 {
     for (uint32_t i = 0; i < nr_pipes(); i++) {
-        struct mempipe_pipe *p = pipes() + i;
+        struct mempipe_pipe *p = cannoli_pipes() + i;
 
         if (p->process == process && p != cannoli_mine) {
             qatomic_set(&p->turn, MEMPIPE_TURN_OUT);
@@ -249,22 +239,11 @@ static void end_threads(uint32_t process)
     }
 }
 
-static bool is_of(uint64_t holder, uint32_t process)
-{
-    const struct mempipe_pipe *p = pipes() + (holder >> 32);
-
-    if (!holder || holder >> 32 >= cannoli_ctl->nr_pipes) {
-        return false;
-    }
-    return p->serial + 1 == (uint32_t)holder ? p->process == process
-                                             : turns()->process == process;
-}
-
 /* This program has the turn of the one that it has replaced. */
 static void follow_exec(void)
 {
     for (uint32_t i = 0; i < nr_pipes(); i++) {
-        struct mempipe_pipe *p = pipes() + i;
+        struct mempipe_pipe *p = cannoli_pipes() + i;
         uint64_t before;
 
         if (p != cannoli_mine && qatomic_read(&p->pid) == getpid() &&
@@ -273,7 +252,9 @@ static void follow_exec(void)
             before = qatomic_read(&turns()->holder);
             end_threads(p->process);
             /* All of these threads are dead, whichever had it. */
-            if (is_of(before, p->process) &&
+            if (before && before >> 32 < cannoli_ctl->nr_pipes &&
+                mempipe_turns_process(turns(), cannoli_pipes(), before) ==
+                    p->process &&
                 qatomic_cmpxchg(&turns()->holder, before, name) == before) {
                 qatomic_set(&turns()->process, cannoli_mine->process);
                 qatomic_set(&cannoli_mine->turn, MEMPIPE_TURN_RUNS);
@@ -290,14 +271,12 @@ void cannoli_turn_begin(struct mempipe_pipe *p, bool execed)
         return;
     }
     cannoli_mine = p;
-    name = mempipe_turns_name(pipes(), p);
+    name = mempipe_turns_name(cannoli_pipes(), p);
     p->stopped_signal = host_interrupt_signal;
     if (execed) {
         follow_exec();
     }
-    if (qatomic_read(&cannoli_mine->turn) == MEMPIPE_TURN_OUT) {
-        cannoli_turn_ready(cannoli_mine);
-    }
+    qatomic_cmpxchg(&p->turn, MEMPIPE_TURN_OUT, MEMPIPE_TURN_READY);
     cannoli_turn_get();
 }
 
@@ -365,12 +344,10 @@ void cannoli_turn_enter(CPUState *cpu)
 
 bool cannoli_turn_renew(CPUState *cpu)
 {
-    for (uint32_t i = 0; i < nr_pipes(); i++) {
-        if (qatomic_read(&pipes()[i].turn) == MEMPIPE_TURN_READY) {
-            return false;
-        }
+    if (mempipe_turns_any(cannoli_pipes(), nr_pipes())) {
+        return false;
     }
-    /* As long as it is alone, see make_ready. */
+    /* As long as it is alone, see cannoli_turn_redraw. */
     cannoli_cpu(cpu)->thread->gate.quantum = cannoli_ctl->quantum;
     return true;
 }

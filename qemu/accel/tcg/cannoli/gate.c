@@ -113,6 +113,13 @@ static bool counts(const CannoliGate *g)
     return cannoli_turns || has_end(g);
 }
 
+static void use_quantum(CannoliGate *g, int32_t n)
+{
+    if (cannoli_turns) {
+        g->quantum -= n;
+    }
+}
+
 /* Get more instructions to run; 0: none are left. */
 static int32_t claim(CannoliGate *g)
 {
@@ -121,7 +128,7 @@ static int32_t claim(CannoliGate *g)
     if (most > 0 && has_end(g)) {
         most = claim_slice(left_to_run(g), MIN(most, SLICE_MAX));
     }
-    g->quantum -= most;
+    use_quantum(g, most);
     return most;
 }
 
@@ -160,7 +167,7 @@ static void give_back(CannoliCPU *c, CannoliGate *g)
     uint64_t *left, old, seen;
 
     if (c->budget > 0 && !has_end(g)) {
-        g->quantum += c->budget;
+        use_quantum(g, -c->budget);
         c->budget = 0;
     }
     if (c->budget <= 0) {
@@ -172,7 +179,7 @@ static void give_back(CannoliCPU *c, CannoliGate *g)
     while (old) {
         seen = qatomic_cmpxchg(left, old, old + c->budget);
         if (seen == old) {
-            g->quantum += c->budget;
+            use_quantum(g, -c->budget);
             c->budget = 0;
             break;
         }

@@ -27,6 +27,11 @@ static inline struct mempipe_shared *cannoli_shared(void)
     return (void *)((uint8_t *)cannoli_ctl + cannoli_ctl->shared_off);
 }
 
+static inline struct mempipe_pipe *cannoli_pipes(void)
+{
+    return (void *)((uint8_t *)cannoli_ctl + cannoli_ctl->pipes_off);
+}
+
 /* What is added to a guest address on the host; 0 with an MMU in between. */
 #ifdef CONFIG_USER_ONLY
 #include "user/guest-base.h"
@@ -126,7 +131,7 @@ typedef struct CannoliThread {
     bool queued;                /* system/cannoli/queue.c has events of it */
     bool requests;              /* its code does, see system/cannoli/guest.c */
     bool holds;         /* the turn, for an event within a call of the host */
-    void *copy;         /* linux-user/cannoli/turns.c reads into it */
+    void *copy;         /* linux-user/cannoli/calls.c reads into it */
     uint32_t keyframes; /* requests of the recorder that it has seen */
     struct CannoliThread *next_spare;
 } CannoliThread;

@@ -66,13 +66,6 @@ static long futex(uint32_t *word, int op, uint32_t val,
     return syscall(__NR_futex, word, op, val, timeout, NULL, 0);
 }
 
-static struct mempipe_pipe *pipe_at(uint32_t i)
-{
-    return (struct mempipe_pipe *)((uint8_t *)cannoli_ctl +
-                                   cannoli_ctl->pipes_off) +
-           i;
-}
-
 static struct mempipe_buffer *buffer_at(uint32_t i)
 {
     return (struct mempipe_buffer *)((uint8_t *)cannoli_ctl +
@@ -534,7 +527,7 @@ static struct mempipe_pipe *claim_pipe(int pid)
     struct mempipe_shared *shared = cannoli_shared();
 
     for (uint32_t i = 0; i < cannoli_ctl->nr_pipes; i++) {
-        struct mempipe_pipe *p = pipe_at(i), unnamed = { 0 };
+        struct mempipe_pipe *p = cannoli_pipes() + i, unnamed = { 0 };
         uint32_t high;
 
         if (qatomic_read(&p->state) != MEMPIPE_FREE ||
@@ -622,7 +615,7 @@ static void attach(CPUState *cpu, struct mempipe_pipe *p)
     CannoliThread *t = new_thread();
 
     t->pipe = p;
-    t->pipe_no = p - pipe_at(0);
+    t->pipe_no = p - cannoli_pipes();
     t->serial = qatomic_read(&p->serial);
     t->side_queue = (uint8_t *)cannoli_ctl + cannoli_ctl->side_off +
                     (uint64_t)t->pipe_no * cannoli_ctl->side_bytes;
