@@ -132,11 +132,7 @@ static int on_ordered(void *arg, const struct ctr_job *job, const void *data, si
 
 static int load(struct session *s)
 {
-    const struct ctr_filter filter = {
-        .kinds = CTR_KIND_SYS, .processes = &s->here.process, .nprocess = 1};
-    const struct ctr_replay_ops ops = {
-        .os = on_event, .ordered = on_ordered, .progress = interrupt_progress};
-    const struct ctr_replay_opts opts = {.workers = s->jobs, .filter = &filter};
+    const struct ctr_replay_ops ops = {.os = on_event, .ordered = on_ordered};
     const struct ctr_process *p;
     bool any = false;
     int ret = 0;
@@ -148,7 +144,7 @@ static int load(struct session *s)
     for (uint32_t i = 0; !any && (p = ctr_trace_process(s->tr, i)) != NULL; i++) {
         any = p->ppid == ctr_trace_process(s->tr, s->here.process)->pid;
     }
-    ret = any ? ctr_replay(s->tr, &ops, s, &opts, &s->diag) : 0;
+    ret = any ? interrupt_replay(s, ops) : 0;
     s->births_known = !ret;
     s->births_of = s->here.process;
     return ret;

@@ -29,8 +29,18 @@ bool interrupt_pending(struct session *s)
     return s->interrupted;
 }
 
-int interrupt_progress(void *session, const struct ctr_progress *p)
+static int on_progress(void *session, const struct ctr_progress *p)
 {
     (void)p;
     return interrupt_pending(session);
+}
+
+int interrupt_replay(struct session *s, struct ctr_replay_ops ops)
+{
+    const struct ctr_filter filter = {
+        .kinds = CTR_KIND_SYS, .processes = &s->here.process, .nprocess = 1};
+    const struct ctr_replay_opts opts = {.workers = s->jobs, .filter = &filter};
+
+    ops.progress = on_progress;
+    return ctr_replay(s->tr, &ops, s, &opts, &s->diag);
 }

@@ -326,8 +326,11 @@ bool births_vforked(struct session *s, struct stop *stop);
 /* From here on whether gdb interrupts what goes on; one thread at a time may call it. */
 void interrupt_reset(struct session *s);
 bool interrupt_pending(struct session *s);
-/* The same as ctr_replay_ops.progress, of a session. */
-int interrupt_progress(void *session, const struct ctr_progress *p);
+/*
+ * Replays what the system did to the process where the session is, with the session as
+ * `arg', until gdb interrupts; returns what ctr_replay does.
+ */
+int interrupt_replay(struct session *s, struct ctr_replay_ops ops);
 
 /* -------------------------------------------------------------------- resume.c */
 

@@ -78,18 +78,14 @@ static int on_ordered(void *arg, const struct ctr_job *job, const void *data, si
 
 int signals_load(struct session *s)
 {
-    const struct ctr_filter filter = {
-        .kinds = CTR_KIND_SYS, .processes = &s->here.process, .nprocess = 1};
-    const struct ctr_replay_ops ops = {
-        .os = on_event, .ordered = on_ordered, .progress = interrupt_progress};
-    const struct ctr_replay_opts opts = {.workers = s->jobs, .filter = &filter};
+    const struct ctr_replay_ops ops = {.os = on_event, .ordered = on_ordered};
     int ret;
 
     if (s->signals_known && s->signals_of == s->here.process) {
         return 0;
     }
     s->nr_signals = 0;
-    ret = ctr_replay(s->tr, &ops, s, &opts, &s->diag);
+    ret = interrupt_replay(s, ops);
     s->signals_known = !ret;
     s->signals_of = s->here.process;
     return ret;

@@ -118,11 +118,7 @@ static int by_key(const void *x, const void *y)
 
 static int load(struct session *s)
 {
-    const struct ctr_filter filter = {
-        .kinds = CTR_KIND_SYS, .processes = &s->here.process, .nprocess = 1};
-    const struct ctr_replay_ops ops = {
-        .os = on_event, .ordered = on_ordered, .progress = interrupt_progress};
-    const struct ctr_replay_opts opts = {.workers = s->jobs, .filter = &filter};
+    const struct ctr_replay_ops ops = {.os = on_event, .ordered = on_ordered};
     struct syscalls *c = s->syscalls;
     int ret;
 
@@ -130,7 +126,7 @@ static int load(struct session *s)
         return 0;
     }
     c->n = 0;
-    ret = ctr_replay(s->tr, &ops, s, &opts, &s->diag);
+    ret = interrupt_replay(s, ops);
     if (c->n) {
         qsort(c->v, c->n, sizeof(*c->v), by_key);
     }
