@@ -3,6 +3,7 @@
  * A machine's program for 32-bit arm, -M virt: the subjects of aarch64.c, in ARM and in
  * Thumb, with both kinds of page tables, the MMU on and off again, and fast interrupts.
  */
+#include "atomics.h"
 #include "machine.h"
 #include "virt.h"
 
@@ -312,16 +313,6 @@ static uint32_t user(void)
 }
 
 /* ---- other vCPUs ---- */
-
-static uint32_t swap(uint32_t *cell, uint32_t value)
-{
-    return __atomic_exchange_n(cell, value, __ATOMIC_ACQUIRE);
-}
-
-static void release(uint32_t *cell)
-{
-    __atomic_store_n(cell, 0, __ATOMIC_RELEASE);
-}
 
 static void add(uint64_t *cell, uint64_t value)
 {

@@ -4,22 +4,13 @@
  * program, because without a timer one vCPU runs until it waits: where QEMU lets another one run
  * does not depend on how long its blocks are.
  */
+#include "atomics.h"
 #include "machine.h"
 
 #define SOFTWARE_INTERRUPTS 0x02000000 /* of a hart each */
 
 volatile uint8_t present[4]; /* harts */
 void machine_off(void);
-
-static uint32_t swap(uint32_t *cell, uint32_t value)
-{
-    return __atomic_exchange_n(cell, value, __ATOMIC_ACQUIRE);
-}
-
-static void release(uint32_t *cell)
-{
-    __atomic_store_n(cell, 0, __ATOMIC_RELEASE);
-}
 
 /* riscv32 adds to the low half, which has room for all. */
 static void add(uint64_t *cell, uint64_t value)

@@ -4,6 +4,7 @@
  * copies in its own memory (MVC and its kind) is in s390x-branches.c: such accesses have no
  * physical addresses in a trace.
  */
+#include "atomics.h"
 #include "s390x.h"
 
 /* ---- console: one event of ASCII data ---- */
@@ -309,16 +310,6 @@ static uint64_t user(void)
 }
 
 /* ---- other vCPUs: as many as there are ---- */
-
-static uint32_t swap(uint32_t *cell, uint32_t value)
-{
-    return __atomic_exchange_n(cell, value, __ATOMIC_ACQUIRE);
-}
-
-static void release(uint32_t *cell)
-{
-    __atomic_store_n(cell, 0, __ATOMIC_RELEASE);
-}
 
 static void add(uint64_t *cell, uint64_t value)
 {
