@@ -12,10 +12,7 @@ static void stop_threads(struct pipeline *pl, unsigned workers, bool writer)
 {
     pthread_mutex_lock(&pl->lock);
     pl->ending = true;
-    for (unsigned i = 0; i < workers; i++) {
-        pl->workers[i].awake = true;
-        pthread_cond_signal(&pl->workers[i].wake);
-    }
+    pipeline_wake_all(pl);
     pthread_cond_broadcast(&pl->ready);
     pthread_mutex_unlock(&pl->lock);
     for (unsigned i = 0; i < workers; i++) {

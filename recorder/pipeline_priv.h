@@ -86,6 +86,8 @@ void pipeline_release(struct pipeline *pl, struct job *job);
 
 /* With the lock: wakes a worker, if there is work for one and it is needed. */
 void pipeline_wake_one(struct pipeline *pl);
+/* The same of all of them, whether there is something to do or not. */
+void pipeline_wake_all(struct pipeline *pl);
 
 /* Threads: of a struct worker, of the pipeline. */
 void *pipeline_worker_main(void *arg);

@@ -122,6 +122,14 @@ void pipeline_wake_one(struct pipeline *pl)
     }
 }
 
+void pipeline_wake_all(struct pipeline *pl)
+{
+    for (unsigned i = 0; i < pl->n_workers; i++) {
+        pl->workers[i].awake = true;
+        pthread_cond_signal(&pl->workers[i].wake);
+    }
+}
+
 static struct job *pop_todo(struct pipeline *pl)
 {
     struct job *job = pl->todo;
@@ -147,6 +155,8 @@ void *pipeline_worker_main(void *arg)
 
         while (!job && (!w->awake || !may_work(pl))) {
             if (!pl->todo && pl->ending) {
+                /* Another one may have slept since there was no room for its work. */
+                pipeline_wake_all(pl);
                 pthread_mutex_unlock(&pl->lock);
                 effort_of_thread(&w->stats.effort);
                 return NULL;
