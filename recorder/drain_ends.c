@@ -36,6 +36,10 @@ static int process_of(struct drain *d, const struct mempipe_pipe *p, uint64_t st
         return -CTR_E_NOMEM;
     }
     (*out)->start_ns = start_ns;
+    if (__atomic_load_n(&p->was_pid, __ATOMIC_RELAXED)) {
+        (*out)->pid = __atomic_load_n(&p->was_pid, __ATOMIC_RELAXED);
+        (*out)->ppid = __atomic_load_n(&p->was_ppid, __ATOMIC_RELAXED);
+    }
     d->totals.processes++;
     return drain_submit(d, drain_job_new(JOB_PROCESS, *out, NULL));
 }

@@ -15,11 +15,12 @@
 #include "mempipe_host.h"
 
 struct launch_plan {
-    char *qemu;    /* path of the QEMU to execute */
-    char **argv;   /* its arguments, with NULL at their end; the plan owns them */
-    int argc;      /* without that NULL */
-    bool system;   /* it emulates a machine, which has no program of ours */
-    bool parallel; /* each vCPU of that has a host thread (-accel tcg,thread=multi) */
+    char *qemu;       /* path of the QEMU to execute */
+    char **argv;      /* its arguments, with NULL at their end; the plan owns them */
+    int argc;         /* without that NULL */
+    bool system;      /* it emulates a machine, which has no program of ours */
+    bool has_program; /* QEMU has its file from elsewhere */
+    bool parallel;    /* each vCPU of that has a host thread (-accel tcg,thread=multi) */
     /* where they are known beforehand, else "": */
     const char *target;  /* QEMU's name of the machine */
     const char *program; /* what QEMU is to run */
@@ -36,7 +37,8 @@ enum {
  * Decides what to execute for `command'.  qemu_dir (may be NULL) is the user's.
  * Returns 0, or an exit status after one line on stderr.
  */
-int launch_plan_make(struct launch_plan *plan, char **command, const char *qemu_dir);
+int launch_plan_make(struct launch_plan *plan, char **command, const char *qemu_dir,
+                     bool has_program);
 void launch_plan_free(struct launch_plan *plan);
 
 struct launch_env {

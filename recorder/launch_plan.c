@@ -282,7 +282,9 @@ static int plan_qemu(struct launch_plan *plan, char **command, const char *qemu_
         }
     }
     err = check_qemu(plan->qemu);
-    return err || plan->system ? err : check_guest(plan->argv, &plan->program);
+    return err || plan->system || plan->has_program
+               ? err
+               : check_guest(plan->argv, &plan->program);
 }
 
 /* Where the program `name' is, as the shell looks for it; NULL after one line on stderr. */
@@ -438,14 +440,15 @@ static int plan_guest(struct launch_plan *plan, const char *qemu_dir)
     return status;
 }
 
-int launch_plan_make(struct launch_plan *plan, char **command, const char *qemu_dir)
+int launch_plan_make(struct launch_plan *plan, char **command, const char *qemu_dir,
+                     bool has_program)
 {
     const char *slash = strrchr(command[0], '/');
     const char *base = slash ? slash + 1 : command[0];
     unsigned version;
     int status;
 
-    *plan = (struct launch_plan){.target = "", .program = ""};
+    *plan = (struct launch_plan){.target = "", .program = "", .has_program = has_program};
     status = plan_argv(plan, command);
     if (status) {
         return status;

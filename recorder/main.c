@@ -36,6 +36,8 @@ enum {
     OPT_EMBED,
     OPT_ORDER,
     OPT_QUANTUM,
+    OPT_LIGHT,
+    OPT_INPUTS,
 };
 
 /* Some tenths of a millisecond. */
@@ -67,7 +69,7 @@ static const struct {
     {"dma", CTR_EVENTS_DMA},
     {"io", CTR_EVENTS_IO},
     {"task", CTR_EVENTS_TASK},
-    {"all", CTR_EVENTS_ALL},
+    {"all", CTR_EVENTS_ALL & ~CTR_EVENTS_INPUT},
 };
 
 static const struct words event_words = WORDS_OF_NAMES("event", kinds);
@@ -103,6 +105,13 @@ static const struct tool_option table[] = {
     {OPT_QUANTUM, "quantum", "N",
      "with --order: instructions of a turn, or the most of\n"
      "one (default 200000)"},
+    {OPT_LIGHT, "light", NULL,
+     "record exec, and all that comes from outside, so that\n"
+     "cannoli-expand can make the rest by executing the\n"
+     "program again; -e adds to it"},
+    {OPT_INPUTS, "inputs", "DIR",
+     "execute a program again with the inputs in DIR\n"
+     "(for cannoli-expand)"},
     {OPT_NO_ASLR, "no-aslr", NULL,
      "run the program without address space layout\n"
      "randomisation: the same addresses each time"},
@@ -207,6 +216,33 @@ static bool parse_limit(const char *text, uint32_t *bytes)
     return true;
 }
 
+/* All that a program gets from outside is recorded, whole. */
+static int settle_light(const char *prog, struct session_config *config,
+                        const struct selection *sel, bool events_given)
+{
+    const char *other = sel->text || sel->coverage     ? "a selection of what is recorded"
+                        : config->control              ? "--control"
+                        : config->ring                 ? "--ring"
+                        : !strcmp(config->output, "-") ? "'-o -'"
+                                                       : NULL;
+
+    if (other) {
+        return tool_usage_error(prog,
+                                "--light needs all that the program does, in a file: not "
+                                "with %s",
+                                other);
+    }
+    if (!events_given) {
+        config->events &= ~CTR_EVENTS_MEM;
+    }
+    config->events |= CTR_EVENTS_EXEC | CTR_EVENTS_SYS | CTR_EVENTS_MAP | CTR_EVENTS_THR |
+                      CTR_EVENTS_INPUT;
+    config->data_limit = UINT32_MAX;
+    config->embed = EMBED_ALL;
+    config->order = true;
+    return 0;
+}
+
 /* What is recorded, and where the socket is, once all options are known. */
 static int settle(struct tool_options *o, struct session_config *config,
                   struct selection *sel, bool events_given, char **path)
@@ -225,6 +261,12 @@ static int settle(struct tool_options *o, struct session_config *config,
     if (sel->coverage && !events_given) {
         config->events =
             CTR_EVENTS_EXEC | CTR_EVENTS_MAP | CTR_EVENTS_THR | CTR_EVENTS_MARK;
+    }
+    if (config->light) {
+        status = settle_light(o->prog, config, sel, events_given);
+        if (status) {
+            return status;
+        }
     }
     if (config->embed == EMBED_BY_EVENTS) {
         config->embed = config->events & (CTR_EVENTS_VAL | CTR_EVENTS_REG) ? EMBED_TOUCHED
@@ -339,6 +381,12 @@ static int parse(struct tool_options *o, struct session_config *config,
             }
             config->quantum = (uint32_t)v;
             break;
+        case OPT_LIGHT:
+            config->light = true;
+            break;
+        case OPT_INPUTS:
+            config->inputs = o->arg;
+            break;
         case OPT_NO_KEY_FRAMES:
             config->no_key_frames = true;
             break;
@@ -407,8 +455,8 @@ int main(int argc, char **argv)
 {
     struct session_config config = {
         .output = DEFAULT_OUTPUT,
-        .events = CTR_EVENTS_ALL &
-                  ~(CTR_EVENTS_VAL | CTR_EVENTS_REG | CTR_EVENTS_RAM | CTR_EVENTS_KEY),
+        .events = CTR_EVENTS_ALL & ~(CTR_EVENTS_VAL | CTR_EVENTS_REG | CTR_EVENTS_RAM |
+                                     CTR_EVENTS_KEY | CTR_EVENTS_INPUT),
         .data_limit = DEFAULT_DATA_LIMIT,
         .follow = MEMPIPE_FOLLOW_FORK,
         .quantum = DEFAULT_QUANTUM,

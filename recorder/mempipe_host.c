@@ -53,8 +53,13 @@ static struct mempipe_ctl layout_of(const struct mempipe_config *c)
         .quantum = c->quantum,
         .vary = c->vary,
         .seed = c->seed,
+        .random_seed = c->random_seed,
         .recorder_pid = getpid(),
     };
+
+    if (c->inputs) {
+        snprintf(l.inputs, sizeof(l.inputs), "%s", c->inputs);
+    }
 
     l.control_off = page_up(sizeof(struct mempipe_ctl));
     l.requests_off = page_up(l.control_off + sizeof(struct mempipe_control));

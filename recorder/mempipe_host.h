@@ -33,6 +33,8 @@ struct mempipe_config {
     uint32_t quantum;      /* of turns, see there */
     bool vary;
     uint64_t seed;
+    uint64_t random_seed; /* see there */
+    const char *inputs;   /* NULL: none */
     bool discard;
     bool live;
     /* what is recorded, see struct mempipe_control: */

@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/sysinfo.h>
@@ -22,6 +23,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cannoli/inputs.h"
 #include "common/options.h"
 #include "drain.h"
 #include "effort.h"
@@ -217,6 +219,7 @@ static int open_pipe(struct session *s, bool live)
         .quantum = s->config->quantum,
         .vary = s->config->vary,
         .seed = s->config->seed,
+        .inputs = s->config->inputs,
         .discard = s->config->discard,
         .live = live && !s->config->ring,
         .paused = s->config->selection->paused,
@@ -234,6 +237,9 @@ static int open_pipe(struct session *s, bool live)
     uint64_t most = UINT64_MAX;
     int err;
 
+    if (getrandom(&c.random_seed, sizeof(c.random_seed), 0) < 0) {
+        c.random_seed = clock_ns(CLOCK_MONOTONIC);
+    }
     share_out(s, &c);
     if (getrlimit(RLIMIT_AS, &as) == 0 && as.rlim_cur != RLIM_INFINITY) {
         most = as.rlim_cur / 4;
@@ -279,6 +285,36 @@ static int open_ring(struct session *s)
     }
     s->host.stepwise = true;
     return 0;
+}
+
+/* The times of events count from here: now, or when the program ran that runs again. */
+static int set_start(struct session *s)
+{
+    struct inputs_header h = {0};
+    char *path = NULL;
+    int fd;
+
+    s->start_ns = clock_ns(CLOCK_MONOTONIC);
+    s->start_realtime_ns = clock_ns(CLOCK_REALTIME);
+    if (!s->config->inputs) {
+        return 0;
+    }
+    if (asprintf(&path, "%s/" INPUTS_NAME, s->config->inputs) < 0) {
+        path = NULL;
+    }
+    fd = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+    if (fd < 0 || read(fd, &h, sizeof(h)) != sizeof(h) || h.magic != INPUTS_MAGIC ||
+        h.version != INPUTS_VERSION) {
+        tool_error(PROG, "'%s' is no folder of inputs of this version",
+                   s->config->inputs);
+    }
+    if (fd >= 0) {
+        close(fd);
+    }
+    free(path);
+    s->start_ns = h.start_ns;
+    s->start_realtime_ns = h.start_realtime_ns;
+    return h.magic == INPUTS_MAGIC && h.version == INPUTS_VERSION ? 0 : LAUNCH_FAILED;
 }
 
 /* What is known of the trace before the guest runs. */
@@ -758,6 +794,8 @@ static int check_kind(const struct session_config *config, const struct launch_p
         tool_error(
             PROG, "%s%s is for programs, not for machines",
             exec ? "" : "--events=", exec ? "--follow-exec" : config->program_event);
+    } else if (plan->system && config->light) {
+        tool_error(PROG, "--light is for programs");
     } else if (plan->system && config->order) {
         tool_error(PROG, "--order is for programs: vCPUs run one at a time unless QEMU "
                          "runs with thread=multi");
@@ -779,7 +817,8 @@ int session_run(const struct session_config *config)
     bool live = false;
     int status, err;
 
-    status = launch_plan_make(&plan, config->command, config->qemu_dir);
+    status = launch_plan_make(&plan, config->command, config->qemu_dir,
+                              config->inputs != NULL);
     if (status) {
         goto out_plan;
     }
@@ -833,8 +872,10 @@ int session_run(const struct session_config *config)
     if (status) {
         goto out_host;
     }
-    s.start_ns = clock_ns(CLOCK_MONOTONIC);
-    s.start_realtime_ns = clock_ns(CLOCK_REALTIME);
+    status = set_start(&s);
+    if (status) {
+        goto out_ring;
+    }
     will = (struct rescue_will){.ring = s.ring,
                                 .journal = s.journal,
                                 .name = output_name(&s),

@@ -27,6 +27,8 @@ struct session_config {
     bool vary;  /* ... for as long as is drawn from the seed ... */
     uint64_t seed;
     uint32_t quantum; /* ... but so many instructions at most */
+    bool light;       /* all that comes from outside is recorded, to be executed again */
+    const char *inputs; /* execute a program again, with the inputs in this folder */
     enum embed_mode embed;
     const struct selection *selection;
     const char *control; /* path of the socket, NULL: there is none */

@@ -253,13 +253,16 @@
 #define CTR_EVENTS_IO 0x10000u   /* accesses to devices, of machines only */
 #define CTR_EVENTS_TASK 0x20000u /* tasks of its Linux, of machines only */
 #define CTR_EVENTS_KEY 0x40000u  /* key frames: contents of pages; of programs only */
-#define CTR_EVENTS_ALL 0x7ffffu
+#define CTR_EVENTS_INPUT                                                                 \
+    0x80000u /* what re-execution needs beside SYS, MAP; of programs */
+#define CTR_EVENTS_ALL 0xfffffu
 /* Those of machines only, and of programs only */
 #define CTR_EVENTS_MACHINE                                                               \
     (CTR_EVENTS_INT | CTR_EVENTS_CTX | CTR_EVENTS_ORDER | CTR_EVENTS_PHYS |              \
      CTR_EVENTS_PWR | CTR_EVENTS_DMA | CTR_EVENTS_RAM | CTR_EVENTS_IO | CTR_EVENTS_TASK)
 #define CTR_EVENTS_PROGRAM                                                               \
-    (CTR_EVENTS_SYS | CTR_EVENTS_MAP | CTR_EVENTS_TIME | CTR_EVENTS_KEY)
+    (CTR_EVENTS_SYS | CTR_EVENTS_MAP | CTR_EVENTS_TIME | CTR_EVENTS_KEY |                \
+     CTR_EVENTS_INPUT)
 
 /*
  * Registers.  A trace with CTR_EVENTS_REG has a table of registers, numbered
@@ -476,6 +479,17 @@ enum ctr_event_type {
      * A process that has one thread makes them of pages that the recorder requests.
      */
     CTR_EVENT_KEYFRAME = 22,
+    /*
+     * What the thread got from outside other than by the system, so that it can be executed
+     * again:  u32 what (CTR_INPUT_*), u32 n, u8 bytes[n], which are u64 numbers
+     * SEED: of QEMU's random numbers for the guest, before the first instruction of
+     * a process that is no forked one.  LAYOUT, there, too: the addresses at which the
+     * loader placed what has no fixed one, in its order.  CLOCK: what instructions that
+     * read a clock or counter got, in order; they were executed before this event and
+     * after the CLOCK event before.  SECOND: the second result of the system call that is
+     * under way, in a register (pipe(2) of some machines).
+     */
+    CTR_EVENT_INPUT = 23,
 };
 
 #define CTR_KEYFRAME_BYTES 4096u
@@ -490,6 +504,10 @@ enum ctr_event_type {
 #define CTR_GATE_TASK 7u    /* a task or address space of a machine that is not chosen */
 #define CTR_AREA_ANEW 1u    /* all earlier ones of this process are gone */
 #define CTR_AREA_REMOVED 2u /* this one is gone */
+#define CTR_INPUT_SEED 1u
+#define CTR_INPUT_LAYOUT 2u
+#define CTR_INPUT_CLOCK 3u
+#define CTR_INPUT_SECOND 4u
 #define CTR_LABEL_SET 1u
 #define CTR_LABEL_REMOVE 2u
 

@@ -85,8 +85,8 @@
  *   pipe.state                    thread; FREE:   a thread that ends early in the
  *                                 recorder        trace; its QEMU ends itself when it
  *                                                 next waits for space
- *   pipe.pid, tid, ptid, ppid     thread, forker  other numbers in the trace.  Whom the
- *                                                 recorder watches and signals it
+ *   pipe.pid, tid, ptid, ppid,    thread, forker  other numbers in the trace.  Whom the
+ *     was_pid, was_ppid                           recorder watches and signals it
  *                                                 learns from the system, see
  *                                                 recorder/attached.h
  *   pipe.process, nested          thread          threads shown in another process, a
@@ -115,7 +115,7 @@
 #include "cannoli/events.h"
 
 #define MEMPIPE_MAGIC 0x6570697063726374ull /* "ctrcpipe" */
-#define MEMPIPE_VERSION 14u
+#define MEMPIPE_VERSION 15u
 #define MEMPIPE_LINE 64
 /* Mail slots of a pipe, a power of two, more than the buffers one pipe can have in flight. */
 #define MEMPIPE_MAIL 128u
@@ -289,6 +289,9 @@ struct mempipe_pipe {
     uint32_t process;   /* serial of the pipe of its process's first thread */
     uint32_t nested;    /* 1: pid and tid are of a PID namespace below that of
                                the recording's first process */
+    /* With inputs, the process's numbers when it was recorded; 0: as above.  tid and
+     * ptid are those of then. */
+    int32_t was_pid, was_ppid;
 
     /* line 1: producer, while it runs */
     uint32_t live_buffer __attribute__((aligned(MEMPIPE_LINE)));
@@ -390,6 +393,10 @@ struct mempipe_ctl {
     uint32_t live;         /* 1: somebody watches the trace: hand over at system calls */
     uint32_t epoch_blocks; /* not 0: a process begins an epoch after so many
                                definitions, in place of when it has reason to */
+    /* With CTR_EVENTS_INPUT, or with inputs: of the guest's random numbers */
+    uint64_t random_seed;
+    /* Not empty: a folder; QEMU executes again what inputs.h describes */
+    char inputs[MEMPIPE_PATH_BYTES];
 
     /*
      * The recorder's main thread holds this robust process-shared mutex while
@@ -414,6 +421,7 @@ struct mempipe_turns {
     uint32_t set;
     uint32_t begun; /* 1: there is a slice */
     uint32_t used;  /* 1: something was done in the set, or is about to be */
+    uint32_t runs;  /* with inputs: the slice that runs; UINT32_MAX: all end */
 };
 
 /* What QEMU and the recorder both write, see the table above. */

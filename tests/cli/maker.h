@@ -16,7 +16,8 @@
 #include "ctr_write.h"
 
 /* All that a recording of a program can have, but key frames. */
-#define PROGRAM_EVENTS (CTR_EVENTS_ALL & ~(CTR_EVENTS_MACHINE | CTR_EVENTS_KEY))
+#define PROGRAM_EVENTS                                                                   \
+    (CTR_EVENTS_ALL & ~(CTR_EVENTS_MACHINE | CTR_EVENTS_KEY | CTR_EVENTS_INPUT))
 
 #define MAX_REGS 40u
 
@@ -140,6 +141,8 @@ void make_diff(char **argv);
 void make_memory(const char *path);
 void make_ram(const char *path, const char *what); /* mktrace_physical.c */
 void make_key(const char *path, unsigned seed);    /* mktrace_key.c */
+/* mktrace_light.c; what: see there, "" for nothing */
+void make_light(const char *path, const char *target, const char *what);
 /* order: the vCPUs ran one at a time */
 void make_tasks(const char *path, bool order);
 void make_loaded(uint32_t op, const char *path);

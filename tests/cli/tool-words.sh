@@ -14,7 +14,7 @@ says "unknown option '--dissasembly' (did you mean '--disassembly'?)" tracecov -
 says "unknown option '--nonsense'" tracedump --nonsense t.ctr
 says "unknown option '--'x'" tracedump "--'x=1" t.ctr
 says "option '--st' is ambiguous: --strings, --state, --stack, --statistics" tracedump --st t.ctr
-all="exec, load, store, mem, val, phys, reg, sys, sig, map, thr, mark, int, ctx, order, pwr, ram, dma, io, task, key, time, all"
+all="exec, load, store, mem, val, phys, reg, sys, sig, map, thr, mark, int, ctx, order, pwr, ram, dma, io, task, key, input, time, all"
 says "unknown option '--histogram': tracedump has it" tracesym --histogram=size t.ctr
 says "unknown option '--function': tracesym and tracecov have it" tracedump --function main t.ctr
 says "no trace file given: 't.ctr' is the argument of '--thread'" tracedump -q --thread t.ctr

@@ -233,6 +233,14 @@ static void random_event(uint64_t *rng, struct evenc *e, unsigned i)
         put_u64(&p, page * random_below(rng, 9));
         put_str(&p, "/lib/libc.so.6", page ? random_below(rng, 15) : 0);
         break;
+    case 19:
+        type = CTR_EVENT_INPUT;
+        put_u32(&p, 1 + random_below(rng, CTR_INPUT_CLOCK));
+        put_u32(&p, le32(p.p) == CTR_INPUT_SEED ? 8 : 8 * random_below(rng, 4));
+        for (unsigned k = le32(p.p + 4); k; k -= 8) {
+            put_u64(&p, page);
+        }
+        break;
     case 18:
         type = CTR_EVENT_KEYFRAME;
         put_u64(&p, CTR_KEYFRAME_BYTES * (uint64_t)random_below(rng, 9));

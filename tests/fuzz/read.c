@@ -69,6 +69,7 @@ static int count_os(void *arg, struct ctr_job *job, const struct ctr_os_event *o
     struct ctr_task task;
     struct ctr_area area;
     struct ctr_keyframe frame;
+    struct ctr_input input;
     (void)job;
     if (ctr_parse_mark(o, &m) == 0) {
         count_str(sum, &m.text);
@@ -103,6 +104,9 @@ static int count_os(void *arg, struct ctr_job *job, const struct ctr_os_event *o
     }
     if (ctr_parse_keyframe(o, &frame) == 0) {
         *sum += frame.data[frame.n - 1];
+    }
+    if (ctr_parse_input(o, &input) == 0 && input.n) {
+        *sum += ctr_input_number(&input, input.n - 1);
     }
     for (uint32_t i = 0; i < o->size; i++) {
         *sum += o->payload[i];

@@ -56,8 +56,8 @@
 #include "fakeguest.h"
 
 extern const char cannoli_note[];
-const char cannoli_note[] __attribute__((used)) = "cannoli-mempipe-version=14";
-_Static_assert(MEMPIPE_VERSION == 14, "the note names another version");
+const char cannoli_note[] __attribute__((used)) = "cannoli-mempipe-version=15";
+_Static_assert(MEMPIPE_VERSION == 15, "the note names another version");
 
 struct thread_arg {
     struct fake *creator;

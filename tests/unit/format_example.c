@@ -79,7 +79,8 @@ static int make(void)
         .argc = 2,
         .argv = argv,
         .elf_machine = 40,
-        .events = CTR_EVENTS_ALL & ~(CTR_EVENTS_MACHINE | CTR_EVENTS_KEY),
+        .events =
+            CTR_EVENTS_ALL & ~(CTR_EVENTS_MACHINE | CTR_EVENTS_KEY | CTR_EVENTS_INPUT),
         .addr_bits = 32,
         .start_realtime_ns = 1700000000000000000ull,
         .start_ns = 1000,

@@ -231,7 +231,7 @@ static void test_versions(void **state)
 static void test_features(void **state)
 {
     (void)state;
-    for (unsigned with = 0; with < 512; with++) {
+    for (unsigned with = 0; with < 1024; with++) {
         const uint32_t needs =
             (with & 1 ? FILE_INCOMPAT_ARGS : 0) | (with & 2 ? FILE_INCOMPAT_MACHINE : 0) |
             (with & 4 ? FILE_INCOMPAT_ORDER : 0) | (with & 8 ? FILE_INCOMPAT_PHYS : 0) |
@@ -239,7 +239,8 @@ static void test_features(void **state)
             (with & 32 ? FILE_INCOMPAT_MEMORY : 0) |
             (with & 64 ? FILE_INCOMPAT_TASK | FILE_INCOMPAT_AREA : 0) |
             (with & 128 ? FILE_INCOMPAT_KEY : 0) |
-            (with & 256 ? FILE_INCOMPAT_DISCARD : 0);
+            (with & 256 ? FILE_INCOMPAT_DISCARD : 0) |
+            (with & 512 ? FILE_INCOMPAT_INPUT : 0);
         const uint32_t memory[] = {CTR_EVENTS_RAM, CTR_EVENTS_DMA, CTR_EVENTS_IO};
         struct recording r;
         struct ctr_trace *tr;
@@ -249,13 +250,13 @@ static void test_features(void **state)
             (SIM_EVENTS & ~(with & 1 ? 0u : CTR_EVENTS_THR) &
              ~(with & 8 ? 0u : CTR_EVENTS_PHYS) & ~(with & 16 ? 0u : CTR_EVENTS_PWR) &
              ~(with & 64 ? 0u : CTR_EVENTS_TASK) & ~(with & 128 ? 0u : CTR_EVENTS_KEY) &
-             ~(with & 256 ? 0u : CTR_EVENTS_MAP) &
+             ~(with & 256 ? 0u : CTR_EVENTS_MAP) & ~(with & 512 ? 0u : CTR_EVENTS_INPUT) &
              ~(CTR_EVENTS_RAM | CTR_EVENTS_DMA | CTR_EVENTS_IO)) |
                 (with & 32 ? memory[with % 3] : 0u) | (with & 4 ? CTR_EVENTS_ORDER : 0u),
             with & 2 ? SIM_ALL | SIM_MACHINE : SIM_ALL, 1, 1);
         assert_int_equal(le32(r.file + FILE_OFF_INCOMPAT), needs);
         for (unsigned bit = 0; bit < 32; bit++) {
-            const int known = bit < 11;
+            const int known = bit < 12;
             put32(r.file + FILE_OFF_INCOMPAT, needs | 1u << bit);
             put64(r.file + FILE_OFF_HASH, XXH64(r.file, FILE_OFF_HASH, 0));
             int err = ctr_open_fd(&tr, file_of(r.file, r.bytes), 0, &diag);

@@ -206,6 +206,13 @@ static void random_payload(struct payload *p, uint32_t type)
         put_str(p, "/lib/libc.so.6", flags == CTR_AREA_ANEW ? 0 : below(15));
         break;
     }
+    case CTR_EVENT_INPUT: {
+        const uint32_t what = 1 + below(CTR_INPUT_SECOND);
+        put_u32(p, what);
+        random_bytes(
+            p, what == CTR_INPUT_SEED || what == CTR_INPUT_SECOND ? 8 : 8 * below(20));
+        break;
+    }
     case CTR_EVENT_KEYFRAME:
         put_u64(p, number() & -(uint64_t)CTR_KEYFRAME_BYTES);
         random_bytes(p, CTR_KEYFRAME_BYTES);
@@ -277,7 +284,7 @@ static int read_all(const struct buf *column, uint32_t count, uint32_t flags,
     return ret ? ret : n;
 }
 
-#define LAST_TYPE CTR_EVENT_KEYFRAME
+#define LAST_TYPE CTR_EVENT_INPUT
 
 enum { MANY = 3000 };
 struct event {
@@ -334,6 +341,7 @@ static void test_roundtrip(void **unused)
                      : e[i].type == CTR_EVENT_TASK      ? CTR_CHUNK_TASKS
                      : e[i].type == CTR_EVENT_AREA      ? CTR_CHUNK_AREAS
                      : e[i].type == CTR_EVENT_KEYFRAME  ? CTR_CHUNK_KEYFRAMES
+                     : e[i].type == CTR_EVENT_INPUT     ? CTR_CHUNK_INPUTS
                      : e[i].type >= CTR_EVENT_INTERRUPT ? CTR_CHUNK_INTERRUPTS
                      : e[i].type >= CTR_EVENT_MARK      ? CTR_CHUNK_MARKS
                                                         : CTR_CHUNK_SYSTEM;
@@ -479,6 +487,20 @@ static void test_payloads(void **unused)
     p.p[0] = 0;
     put32(p.p + 8, CTR_KEYFRAME_BYTES - 1);
     assert_non_null(payload_check(CTR_EVENT_KEYFRAME, p.p, p.n - 1));
+    /* inputs: a part of a number, a seed of two numbers, another kind */
+    static const struct {
+        uint32_t what, n;
+        int ok;
+    } inputs[] = {{CTR_INPUT_SEED, 8, 1},       {CTR_INPUT_SEED, 16, 0},
+                  {CTR_INPUT_CLOCK, 16, 1},     {CTR_INPUT_CLOCK, 12, 0},
+                  {CTR_INPUT_LAYOUT, 0, 1},     {0, 8, 0},
+                  {CTR_INPUT_SECOND + 1, 8, 0}, {CTR_INPUT_SECOND, 16, 0}};
+    for (unsigned i = 0; i < sizeof(inputs) / sizeof(inputs[0]); i++) {
+        p.n = 0;
+        put_u32(&p, inputs[i].what);
+        random_bytes(&p, inputs[i].n);
+        assert_int_equal(payload_check(CTR_EVENT_INPUT, p.p, p.n) == NULL, inputs[i].ok);
+    }
     /* kinds of the rest: first number, second number, is there such an event? */
     static const struct {
         uint32_t type, a, b;

@@ -37,6 +37,7 @@ static const struct kind_name {
     {"io", CTR_KIND_IO},
     {"task", CTR_KIND_TASK},
     {"key", CTR_KIND_KEYFRAME},
+    {"input", CTR_KIND_INPUT},
     {"time", 0, .times = true},
     {"all", CTR_KIND_ALL, .values = true, .times = true},
 };

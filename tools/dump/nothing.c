@@ -30,6 +30,7 @@ static const struct {
     {CTR_KIND_IO, CTR_HAS_IO, "accesses to devices"},
     {CTR_KIND_TASK, CTR_HAS_TASK, "tasks"},
     {CTR_KIND_KEYFRAME, CTR_HAS_KEY, "key frames"},
+    {CTR_KIND_INPUT, CTR_HAS_INPUT, "inputs"},
 };
 
 /* Events between instructions that no option selects by an address */

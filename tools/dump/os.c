@@ -245,6 +245,26 @@ static bool print_keyframe(struct os_printer *p, const struct ctr_os_event *e,
                            k->addr, k->n));
 }
 
+static bool print_input(struct os_printer *p, const struct ctr_os_event *e,
+                        const struct ctr_input *in)
+{
+    static const char *const names[] = {"unknown", "seed", "layout", "clock",
+                                        "second result"};
+    const char *what = names[in->what < sizeof(names) / sizeof(names[0]) ? in->what : 0];
+    struct textbuf *b = &p->out;
+    bool json = p->opt->json, ok = os_put_start(p, "input", e);
+
+    ok = ok && (json ? textbuf_printf(b, ",\"op\":\"%s\",\"values\":[", what)
+                     : textbuf_printf(b, "+++ input: %s", what));
+    for (uint32_t i = 0; ok && i < in->n; i++) {
+        const uint64_t v = ctr_input_number(in, i);
+
+        ok = json ? textbuf_printf(b, "%s\"0x%" PRIx64 "\"", i ? "," : "", v)
+                  : textbuf_printf(b, " 0x%" PRIx64, v);
+    }
+    return ok && textbuf_printf(b, json ? "]}\n" : " +++\n");
+}
+
 /* ----------------------------------------------------------------- signals */
 
 /* Codes of user space and of SIGCHLD come with a sender. */
@@ -506,6 +526,7 @@ static bool print_thread(struct os_printer *p, const struct ctr_os_event *e,
 bool os_print_event(struct os_printer *p, const struct ctr_os_event *e)
 {
     struct ctr_keyframe key;
+    struct ctr_input input;
     struct ctr_usermem mem;
     struct ctr_signal signal;
     struct ctr_map map;
@@ -523,6 +544,8 @@ bool os_print_event(struct os_printer *p, const struct ctr_os_event *e)
                print_memory(p, e, &mem);
     case CTR_EVENT_KEYFRAME:
         return ctr_parse_keyframe(e, &key) != 0 || print_keyframe(p, e, &key);
+    case CTR_EVENT_INPUT:
+        return ctr_parse_input(e, &input) != 0 || print_input(p, e, &input);
     case CTR_EVENT_SIGNAL:
         return ctr_parse_signal(e, &signal) != 0 || print_signal(p, e, &signal);
     case CTR_EVENT_SIGRETURN:

@@ -245,12 +245,13 @@ static const struct {
     uint32_t bit;
     const char *name;
 } event_names[] = {
-    {CTR_HAS_EXEC, "exec"}, {CTR_HAS_MEM, "mem"},     {CTR_HAS_VAL, "val"},
-    {CTR_HAS_REG, "reg"},   {CTR_HAS_SYS, "sys"},     {CTR_HAS_MAP, "map"},
-    {CTR_HAS_THR, "thr"},   {CTR_HAS_INT, "int"},     {CTR_HAS_CTX, "ctx"},
-    {CTR_HAS_TIME, "time"}, {CTR_HAS_ORDER, "order"}, {CTR_HAS_PHYS, "phys"},
-    {CTR_HAS_PWR, "pwr"},   {CTR_HAS_RAM, "ram"},     {CTR_HAS_DMA, "dma"},
-    {CTR_HAS_IO, "io"},     {CTR_HAS_TASK, "task"},   {CTR_HAS_KEY, "key"},
+    {CTR_HAS_EXEC, "exec"},   {CTR_HAS_MEM, "mem"},     {CTR_HAS_VAL, "val"},
+    {CTR_HAS_REG, "reg"},     {CTR_HAS_SYS, "sys"},     {CTR_HAS_MAP, "map"},
+    {CTR_HAS_THR, "thr"},     {CTR_HAS_INT, "int"},     {CTR_HAS_CTX, "ctx"},
+    {CTR_HAS_TIME, "time"},   {CTR_HAS_ORDER, "order"}, {CTR_HAS_PHYS, "phys"},
+    {CTR_HAS_PWR, "pwr"},     {CTR_HAS_RAM, "ram"},     {CTR_HAS_DMA, "dma"},
+    {CTR_HAS_IO, "io"},       {CTR_HAS_TASK, "task"},   {CTR_HAS_KEY, "key"},
+    {CTR_HAS_INPUT, "input"},
 };
 
 static bool put_events(struct textbuf *b, uint32_t events, const char *quote)

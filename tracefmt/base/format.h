@@ -35,11 +35,12 @@
 #define FILE_INCOMPAT_KEY 0x100u     /* KEYFRAME events, and pages of PARTs with them */
 #define FILE_INCOMPAT_DISCARD 0x200u /* MAP events can discard memory */
 #define FILE_INCOMPAT_SAVED 0x400u   /* POWER events with SAVED or LOADED */
+#define FILE_INCOMPAT_INPUT 0x800u   /* INPUT events */
 #define FILE_INCOMPAT_KNOWN                                                              \
     (FILE_INCOMPAT_ARGS | FILE_INCOMPAT_MACHINE | FILE_INCOMPAT_ORDER |                  \
      FILE_INCOMPAT_PHYS | FILE_INCOMPAT_POWER | FILE_INCOMPAT_MEMORY |                   \
      FILE_INCOMPAT_TASK | FILE_INCOMPAT_AREA | FILE_INCOMPAT_KEY |                       \
-     FILE_INCOMPAT_DISCARD | FILE_INCOMPAT_SAVED)
+     FILE_INCOMPAT_DISCARD | FILE_INCOMPAT_SAVED | FILE_INCOMPAT_INPUT)
 #define FILE_OFF_COMPAT 24u
 #define FILE_COMPAT_PAGE_0 0x1u /* PART's pages: page 0 is listed where it was touched */
 #define FILE_OFF_ZERO 28u
@@ -180,12 +181,13 @@ enum {
 #define CHUNK_F_TASKS 0x10000u     /* has CTR_EVENT_TASK */
 #define CHUNK_F_AREAS 0x20000u     /* has CTR_EVENT_AREA */
 #define CHUNK_F_KEYFRAMES 0x40000u /* has CTR_EVENT_KEYFRAME */
+#define CHUNK_F_INPUTS 0x80000u    /* has CTR_EVENT_INPUT */
 #define CHUNK_F_FIRST 0x800u /* no chunk that was begun before it ended after that */
 #define CHUNK_F_EVENTS                                                                   \
     (CHUNK_F_MAPS | CHUNK_F_THREADS | CHUNK_F_SYSTEM | CHUNK_F_MARKS |                   \
      CHUNK_F_INTERRUPTS | CHUNK_F_CONTEXTS | CHUNK_F_SLICES | CHUNK_F_POWER |            \
      CHUNK_F_RAM | CHUNK_F_DMA | CHUNK_F_IO | CHUNK_F_TASKS | CHUNK_F_AREAS |            \
-     CHUNK_F_KEYFRAMES)
+     CHUNK_F_KEYFRAMES | CHUNK_F_INPUTS)
 #define CHUNK_F_HAS (CHUNK_F_RESUMES | CHUNK_F_EVENTS | CHUNK_F_GAP | CHUNK_F_FIRST)
 #define CHUNK_F_ALL (CHUNK_F_HAS | CHUNK_F_NEXT | CHUNK_F_BREAK)
 enum {

@@ -170,7 +170,8 @@ static uint32_t os_flags(const struct feed *f)
            (f->os & CTR_KIND_DMA ? CHUNK_F_DMA : 0) |
            (f->os & CTR_KIND_IO ? CHUNK_F_IO : 0) |
            (f->os & CTR_KIND_TASK ? CHUNK_F_TASKS | CHUNK_F_AREAS : 0) |
-           (f->os & CTR_KIND_KEYFRAME ? CHUNK_F_KEYFRAMES : 0);
+           (f->os & CTR_KIND_KEYFRAME ? CHUNK_F_KEYFRAMES : 0) |
+           (f->os & CTR_KIND_INPUT ? CHUNK_F_INPUTS : 0);
 }
 
 int feed_chunk(const struct feed *f, const struct ctr_chunk *c)

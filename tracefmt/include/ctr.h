@@ -127,6 +127,9 @@ CTR_API void ctr_close(struct ctr_trace *tr);
 #define CTR_HAS_IO 0x10000u   /* accesses to devices */
 #define CTR_HAS_TASK 0x20000u /* tasks of its Linux, and the files of their code */
 #define CTR_HAS_KEY 0x40000u  /* key frames */
+#define CTR_HAS_INPUT                                                                    \
+    0x80000u /* what came from outside is whole: cannoli-expand can execute the program    \
+                again */
 
 enum ctr_state {
     CTR_COMPLETE = 0,   /* finished by the recorder */
@@ -271,6 +274,7 @@ CTR_API const struct ctr_thread *ctr_trace_thread(const struct ctr_trace *tr, ui
 #define CTR_CHUNK_TASKS 0x10000u     /* CTR_EVENT_TASK */
 #define CTR_CHUNK_AREAS 0x20000u     /* CTR_EVENT_AREA */
 #define CTR_CHUNK_KEYFRAMES 0x40000u /* CTR_EVENT_KEYFRAME */
+#define CTR_CHUNK_INPUTS 0x80000u    /* CTR_EVENT_INPUT */
 /* With CTR_HAS_ORDER: no chunk that was begun before it has anything later. */
 #define CTR_CHUNK_FIRST 0x800u
 
@@ -692,6 +696,11 @@ struct ctr_keyframe { /* CTR_EVENT_KEYFRAME */
     uint32_t n;       /* bytes in `data', CTR_KEYFRAME_BYTES */
     const uint8_t *data;
 };
+struct ctr_input {       /* CTR_EVENT_INPUT */
+    uint32_t what;       /* CTR_INPUT_* */
+    uint32_t n;          /* numbers */
+    const uint8_t *data; /* 8 bytes each, see ctr_input_number */
+};
 
 /* Each returns 0, or -CTR_E_INVAL for an event of another type.  Payloads of a
  * trace were checked when they were read; results point into the payload. */
@@ -716,6 +725,9 @@ CTR_API int ctr_parse_io(const struct ctr_os_event *e, struct ctr_io *out);
 CTR_API int ctr_parse_task(const struct ctr_os_event *e, struct ctr_task *out);
 CTR_API int ctr_parse_area(const struct ctr_os_event *e, struct ctr_area *out);
 CTR_API int ctr_parse_keyframe(const struct ctr_os_event *e, struct ctr_keyframe *out);
+CTR_API int ctr_parse_input(const struct ctr_os_event *e, struct ctr_input *out);
+/* Number i of an event INPUT, i < n. */
+CTR_API uint64_t ctr_input_number(const struct ctr_input *in, uint32_t i);
 
 /* What an event says of where the run before it went, if that executed the last
  * instruction of its block. */
@@ -951,11 +963,13 @@ struct ctr_range {
 #define CTR_KIND_ALL 0xffffu
 /* Key frames: not events of the program, and therefore not among all. */
 #define CTR_KIND_KEYFRAME 0x10000u
+/* Clocks, and what else a second execution needs: not among all, either. */
+#define CTR_KIND_INPUT 0x20000u
 /* All kinds of events between instructions. */
 #define CTR_KIND_BETWEEN                                                                 \
     (CTR_KIND_SYS | CTR_KIND_MAP | CTR_KIND_THR | CTR_KIND_MARK | CTR_KIND_INT |         \
      CTR_KIND_CTX | CTR_KIND_ORDER | CTR_KIND_PWR | CTR_KIND_RAM | CTR_KIND_DMA |        \
-     CTR_KIND_IO | CTR_KIND_TASK | CTR_KIND_KEYFRAME)
+     CTR_KIND_IO | CTR_KIND_TASK | CTR_KIND_KEYFRAME | CTR_KIND_INPUT)
 
 /*
  * Which events are wanted.  All zero (CTR_FILTER_INIT) means all of them.

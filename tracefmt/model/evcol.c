@@ -113,6 +113,8 @@ static uint32_t chunk_flag(uint32_t type)
         return type == CTR_EVENT_TASK ? CHUNK_F_TASKS : CHUNK_F_AREAS;
     case CTR_KIND_KEYFRAME:
         return CHUNK_F_KEYFRAMES;
+    case CTR_KIND_INPUT:
+        return CHUNK_F_INPUTS;
     default:
         return CHUNK_F_SYSTEM;
     }

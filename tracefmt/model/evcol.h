@@ -134,6 +134,8 @@ static inline uint32_t event_kind(uint32_t type)
         return CTR_KIND_TASK;
     case CTR_EVENT_KEYFRAME:
         return CTR_KIND_KEYFRAME;
+    case CTR_EVENT_INPUT:
+        return CTR_KIND_INPUT;
     default:
         return CTR_KIND_SYS;
     }

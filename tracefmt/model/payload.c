@@ -33,6 +33,7 @@ static const struct payload_kind kinds[] = {
     [CTR_EVENT_TASK] = {3, 0, 1, 0, {4, 4, 8}},
     [CTR_EVENT_AREA] = {5, 0, 1, 0, {4, 4, 8, 8, 8}},
     [CTR_EVENT_KEYFRAME] = {1, 1, 0, 0, {8}},
+    [CTR_EVENT_INPUT] = {1, 1, 0, 0, {4}},
 };
 
 const struct payload_kind *payload_kind(uint32_t type)
@@ -101,6 +102,14 @@ static int known_area(const uint8_t *p)
                : (!flags || flags == CTR_AREA_REMOVED) && start < end;
 }
 
+static int known_input(const uint8_t *p)
+{
+    const int one = le32(p) == CTR_INPUT_SEED || le32(p) == CTR_INPUT_SECOND;
+
+    return le32(p) - 1u < CTR_INPUT_SECOND && le32(p + 4) % 8 == 0 &&
+           (!one || le32(p + 4) == 8);
+}
+
 /* Whether the numbers of a payload have known values. */
 static int known_kind(uint32_t type, const uint8_t *p)
 {
@@ -129,6 +138,8 @@ static int known_kind(uint32_t type, const uint8_t *p)
         return known_area(p);
     case CTR_EVENT_KEYFRAME:
         return le32(p + 8) == CTR_KEYFRAME_BYTES && le64(p) % CTR_KEYFRAME_BYTES == 0;
+    case CTR_EVENT_INPUT:
+        return known_input(p);
     case CTR_EVENT_INTERRUPT:
         return le32(p + 40) < CTR_PRIVILEGES && le32(p + 44) < CTR_PRIVILEGES;
     case CTR_EVENT_INTRET:
@@ -488,6 +499,22 @@ int ctr_parse_keyframe(const struct ctr_os_event *e, struct ctr_keyframe *out)
     out->n = le32(e->payload + 8);
     out->data = e->payload + 12;
     return 0;
+}
+
+int ctr_parse_input(const struct ctr_os_event *e, struct ctr_input *out)
+{
+    if (not_it(e, CTR_EVENT_INPUT)) {
+        return -CTR_E_INVAL;
+    }
+    out->what = le32(e->payload);
+    out->n = le32(e->payload + 4) / 8;
+    out->data = e->payload + 8;
+    return 0;
+}
+
+uint64_t ctr_input_number(const struct ctr_input *in, uint32_t i)
+{
+    return le64(in->data + 8 * (size_t)i);
 }
 
 enum ctr_next ctr_event_next(const struct ctr_os_event *e, uint64_t *pc)

@@ -180,6 +180,7 @@ int writer_file_head(struct ctr_writer *w, const struct ctr_meta *meta,
               (meta->events & CTR_EVENTS_TASK ? FILE_INCOMPAT_TASK | FILE_INCOMPAT_AREA
                                               : 0) |
               (meta->events & CTR_EVENTS_KEY ? FILE_INCOMPAT_KEY : 0) |
+              (meta->events & CTR_EVENTS_INPUT ? FILE_INCOMPAT_INPUT : 0) |
               (meta->events & CTR_EVENTS_MAP ? FILE_INCOMPAT_DISCARD : 0) |
               (meta->events & (CTR_EVENTS_RAM | CTR_EVENTS_DMA | CTR_EVENTS_IO)
                    ? FILE_INCOMPAT_MEMORY

@@ -139,6 +139,19 @@ extern bool cannoli_on;
 extern bool cannoli_values;
 /* Which events outside of translated code are recorded (CTR_EVENTS_*) */
 extern bool cannoli_sys, cannoli_map, cannoli_thr;
+/* The program is executed again, with what a recording has (linux-user). */
+extern bool cannoli_expanding;
+/* What instructions read of clocks is recorded, or comes from a recording. */
+extern bool cannoli_clocks;
+uint64_t cannoli_clock(uint64_t value);
+#define CANNOLI_RETURN_CLOCK(value) \
+    CANNOLI_RETURN_IF(cannoli_clocks, cannoli_clock(value))
+#define cannoli_read_clock(value) \
+    do { \
+        if (cannoli_clocks) { \
+            *(value) = cannoli_clock(*(value)); \
+        } \
+    } while (0)
 
 /* Translation. */
 void cannoli_tcg_init(void *words, void *data);
@@ -453,6 +466,8 @@ int cannoli_set_host_deathsig(int sig);
 #define CANNOLI_RETURN_IF(...)
 #define CANNOLI_BREAK_IF(...)
 #define CANNOLI_UNLESS(...)
+#define CANNOLI_RETURN_CLOCK(value)
+#define cannoli_read_clock(value)
 #define CANNOLI_CPU_FIELDS
 #define CANNOLI_TB_FIELDS
 

@@ -18,6 +18,7 @@
  * usual, and the kernel reports whatever is wrong with a file.
  */
 #include "qemu/osdep.h"
+#include "qemu/error-report.h"
 #include "qemu/path.h"
 #include "qemu.h"
 #include "user-internals.h"
@@ -25,6 +26,7 @@
 #include "elf.h"
 #include "event.h"
 #include "exec.h"
+#include "expand.h"
 #include <sys/syscall.h>
 
 #define MARK '\001'
@@ -68,6 +70,9 @@ void cannoli_option(const char *name, const char *value)
         "tb-size", "seed", "xtensa-abi-call0",
     };
 
+    if (!strcmp(name, "seed")) {
+        cannoli_light_seeded();
+    }
     if (!options) {
         options = g_ptr_array_new();
     }
@@ -377,12 +382,12 @@ static GPtrArray *marked_environment(char **envp)
 
 /* Returns only on failure, with errno set. */
 static void exec_qemu(const char *file, GPtrArray *args, char **envp,
-                      const char *pipe_name, Verdict how)
+                      const char *pipe_name, const char *kind, Verdict how)
 {
     GPtrArray *argv = g_ptr_array_new();
     GPtrArray *env = how == OURS ? marked_environment(envp) : NULL;
     g_autofree char *pipe_arg =
-        g_strdup_printf("pipe=%s,%s", pipe_name, env ? "exec" : "binfmt");
+        g_strdup_printf("pipe=%s,%s", pipe_name, env ? kind : "binfmt");
     int saved_errno;
 
     g_ptr_array_add(argv, program_invocation_name);
@@ -410,6 +415,29 @@ static void exec_qemu(const char *file, GPtrArray *args, char **envp,
     }
     g_ptr_array_free(argv, true);
     errno = saved_errno;
+}
+
+void cannoli_exec_again(uint32_t thread, const char *strings, uint32_t bytes,
+                        uint32_t argc)
+{
+    const char *end = strings + bytes, *file = strings;
+    GPtrArray *args = g_ptr_array_new(), *env = g_ptr_array_new();
+    char pipe_name[64];
+
+    for (const char *p = file + strlen(file) + 1; p < end; p += strlen(p) + 1) {
+        if (args->len < argc) {
+            g_ptr_array_add(args, (char *)p);
+        } else if (*p) {
+            g_ptr_array_add(env, (char *)p);
+        }
+    }
+    g_ptr_array_add(env, NULL);
+    if (self_path && pipe_path(pipe_name, sizeof(pipe_name))) {
+        g_autofree char *how = g_strdup_printf("exec=%" PRIu32, thread);
+
+        exec_qemu(file, args, (char **)env->pdata, pipe_name, how, OURS);
+    }
+    error_report("cannoli: cannot start QEMU again: %s", strerror(errno));
 }
 
 /*
@@ -443,7 +471,7 @@ bool cannoli_execve(int *ret, int dirfd, const char *exe, char **argv,
         errno = ENOENT;
         done = true;
     } else if (v != NOT_OURS) {
-        exec_qemu(file, args, envp, pipe_name, v);
+        exec_qemu(file, args, envp, pipe_name, "exec", v);
         /* If QEMU itself is missing, go on as usual. */
         done = errno != ENOENT && errno != EACCES && errno != ENOTDIR;
     }

@@ -114,6 +114,41 @@ void cannoli_guest_o32(CPUState *cpu, abi_long *ret);
                           CANNOLI_ARGS(a1, a2, a3, a4, a5, a6, 0, 0), ret)
 
 /*
+ * ---- a program that is executed again: expand.c, light.c ----
+ *
+ * The program's file, and that of its ELF interpreter; where something without
+ * a fixed address goes.  call: false: QEMU executes the system call.  pending:
+ * a signal that is due, whose information is in the thread's table; 0: none.
+ */
+void cannoli_expand_program_file(int *fd);
+bool cannoli_expand_loader_file(int *fd);
+void cannoli_expand_place(abi_ulong *start, int *flags);
+bool cannoli_expand_call(CPUState *cpu, int num, abi_long *ret,
+                         const uint64_t args[8]);
+void cannoli_expand_return(CPUState *cpu, int num, abi_long *ret);
+int cannoli_expand_pending(CPUState *cpu);
+#define cannoli_open_program(fd)         cannoli_expand_program_file(fd)
+#define cannoli_open_loader(fd)          cannoli_expand_loader_file(fd)
+#define cannoli_mmap_place(start, flags) cannoli_expand_place(start, flags)
+#define cannoli_expand(cpu, num, ret, ...) \
+    (cannoli_expanding && \
+     cannoli_expand_call(cpu, num, ret, CANNOLI_ARGS(__VA_ARGS__)))
+#define cannoli_expanded(cpu, num, ret) \
+    do { \
+        if (cannoli_expanding) { \
+            cannoli_expand_return(cpu, num, ret); \
+        } \
+    } while (0)
+#define cannoli_pending(env, ts) \
+    do { \
+        int cannoli_sig; \
+        while ((cannoli_sig = cannoli_expand_pending(env_cpu(env)))) { \
+            handle_pending_signal(env, cannoli_sig, \
+                                  &(ts)->sigtab[cannoli_sig - 1]); \
+        } \
+    } while (0)
+
+/*
  * ---- guest memory that the system reads and writes: sys.c ----
  *
  * next_lock: how to interpret the next lock_user.  limit_written: what is
@@ -219,6 +254,11 @@ void cannoli_elf_seen(const unsigned char *ident, unsigned machine,
 #define cannoli_renamed(cpu)
 #define cannoli_thread_gone()
 #define cannoli_guest_o32(cpu, ret)
+
+#define cannoli_open_program(fd)
+#define cannoli_mmap_place(start, flags)
+#define cannoli_expanded(cpu, num, ret)
+#define cannoli_pending(env, ts)
 
 #define cannoli_next_lock(how)
 #define cannoli_locked(addr, len, copy)

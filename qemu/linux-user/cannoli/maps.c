@@ -19,6 +19,7 @@
 #include "target_mman.h"
 #include "elf.h"
 #include "event.h"
+#include "expand.h"
 #include "accel/tcg/cannoli/far.h"
 #include "modules.h"
 #include <sys/shm.h>
@@ -26,8 +27,9 @@
 #define MAX_BUILD_ID 64
 #define MAX_PHDRS    64
 #define NT_BUILD_ID  3
-#define MAX_LOADED   (64 * 1024) /* mappings recorded with content */
-#define MAX_NOTES    (16 * 1024) /* bytes of a segment that are read */
+#define MAX_LOADED   (64 * 1024)        /* mappings recorded with content */
+#define MAX_NOTES    (16 * 1024)        /* bytes of a segment that are read */
+#define MAX_SHARED   (64 * 1024 * 1024) /* mappings of files with content */
 
 /* A change, or a mapping at the beginning. */
 typedef struct Change {
@@ -216,6 +218,27 @@ static uint32_t find_build_id(Image *im, uint8_t id[MAX_BUILD_ID])
     return len;
 }
 
+/*
+ * Memory with contents that are in no file: what the loader has filled (vdso,
+ * code for signal returns, descriptor tables), and files that others can write
+ * to.  Pages of zeros follow from the mapping.
+ */
+static void loaded(CPUState *cpu, abi_ulong start, abi_ulong last,
+                   unsigned long prot)
+{
+    g_autofree uint8_t *page = g_malloc(TARGET_PAGE_SIZE);
+
+    if (!(prot & PAGE_READ)) {
+        return;
+    }
+    for (uint64_t at = start; at < last; at += TARGET_PAGE_SIZE) {
+        if (cannoli_peek(page, at, TARGET_PAGE_SIZE) == TARGET_PAGE_SIZE &&
+            (page[0] || memcmp(page, page + 1, TARGET_PAGE_SIZE - 1))) {
+            cannoli_record_write(cpu, at, TARGET_PAGE_SIZE);
+        }
+    }
+}
+
 /* ---- changes ---- */
 
 /* The flags that the guest itself gave to the mmap that follows. */
@@ -282,6 +305,9 @@ void cannoli_mmap(int64_t ret, uint64_t len, int prot, int flags, int fd,
     int saved_errno = errno;
     ssize_t n;
 
+    if (!t && ret != -1 && !(flags & (MAP_FIXED | MAP_FIXED_NOREPLACE))) {
+        cannoli_light_placed(ret);
+    }
     if (!t || was_brk(t, ret == -1)) {
         return;
     }
@@ -310,8 +336,13 @@ void cannoli_mmap(int64_t ret, uint64_t len, int prot, int flags, int fd,
             c.build_id_len = find_build_id(&im, id);
         }
     }
-    errno = saved_errno;
     changed(&c);
+    if (cannoli_ctl->events & CTR_EVENTS_INPUT && !(flags & MAP_ANONYMOUS) &&
+        (flags & MAP_TYPE) != MAP_PRIVATE && prot & PROT_WRITE &&
+        len < MAX_SHARED) {
+        loaded(thread_cpu, c.start, c.start + len - 1, PAGE_READ);
+    }
+    errno = saved_errno;
 }
 
 void cannoli_munmap(uint64_t start, uint64_t len)
@@ -451,26 +482,6 @@ static bool is_stack(const struct image_info *info, abi_ulong start,
 #else
     return start == info->stack_limit;
 #endif
-}
-
-/*
- * Memory that the loader has filled and that is in no file: vdso, code for
- * signal returns, descriptor tables.  Pages of zeros follow from the mapping.
- */
-static void loaded(CPUState *cpu, abi_ulong start, abi_ulong last,
-                   unsigned long prot)
-{
-    g_autofree uint8_t *page = g_malloc(TARGET_PAGE_SIZE);
-
-    if (!(prot & PAGE_READ)) {
-        return;
-    }
-    for (uint64_t at = start; at < last; at += TARGET_PAGE_SIZE) {
-        if (cannoli_peek(page, at, TARGET_PAGE_SIZE) == TARGET_PAGE_SIZE &&
-            (page[0] || memcmp(page, page + 1, TARGET_PAGE_SIZE - 1))) {
-            cannoli_record_write(cpu, at, TARGET_PAGE_SIZE);
-        }
-    }
 }
 
 /* As open_self_maps_4: start to last is one host mapping, mi. */

@@ -18,6 +18,7 @@
 #include "loader.h"
 #include "signal-common.h"
 #include "event.h"
+#include "expand.h"
 #include "turn.h"
 #include <setjmp.h>
 #include <linux/futex.h>
@@ -314,6 +315,10 @@ void cannoli_record_syscall(CPUState *cpu, int num, const uint64_t args[8])
         cannoli_turn_regain();
     }
     cannoli_check_recorder(t);
+    if (cannoli_expanding) {
+        return; /* to cannoli_expand_call */
+    }
+    cannoli_light_clocks(cpu);
     if (open) {
         time = sys_time();
     }
@@ -323,6 +328,7 @@ void cannoli_record_syscall(CPUState *cpu, int num, const uint64_t args[8])
         .depth = t->sys.depth + open,
         .may_write = CANNOLI_WROTE_ALL,
         .quiet = open ? t->sys.quiet << 1 | !recorded : t->sys.quiet,
+        .second = cannoli_light_second(cpu),
     };
     if (recorded) {
         syscall_event(cpu, CTR_EVENT_SYSCALL, num, args, 0, 0, time);
@@ -342,12 +348,16 @@ void cannoli_record_sysret(CPUState *cpu, int num, const uint64_t args[8],
     if (cannoli_on) {
         cannoli_check_recorder(cannoli_cpu(cpu)->thread);
     }
+    if (cannoli_expanding) {
+        return; /* cannoli_expand_return did it */
+    }
     if (!t) {
         return;
     }
     if (t->sys.later) {
         cannoli_record_write(cpu, t->sys.later, 4);
     }
+    cannoli_light_return(cpu, t->sys.second);
     recorded = !(t->sys.quiet & 1);
     t->sys = (CannoliSys){
         .depth = t->sys.depth ? t->sys.depth - 1 : 0,
@@ -402,6 +412,12 @@ static struct {
     int any;
 } strayed[_NSIG];
 
+static bool is_fault(int sig)
+{
+    return sig == SIGSEGV || sig == SIGBUS || sig == SIGFPE || sig == SIGILL ||
+           sig == SIGTRAP;
+}
+
 bool cannoli_strays(int sig, void *siginfo, void *ucontext)
 {
     siginfo_t *info = siginfo;
@@ -409,6 +425,9 @@ bool cannoli_strays(int sig, void *siginfo, void *ucontext)
 
     if (!cannoli_on) {
         return false;
+    }
+    if (cannoli_expanding && (info->si_code <= 0 || !is_fault(sig))) {
+        return true; /* from outside: it has those of the recording */
     }
     if (thread_cpu) {
         if (qatomic_read(&strayed[sig].any) && info->si_code == SI_USER &&
@@ -438,6 +457,10 @@ void cannoli_record_signal(CPUState *cpu, int sig, const void *siginfo,
     int32_t pid = 0;
     uint8_t *p;
 
+    if (cannoli_expanding && cannoli_cpu(cpu)->thread) {
+        cannoli_expand_signal(cpu, sig);
+        return;
+    }
     if (!sys_thread(cpu)) {
         return;
     }
@@ -534,6 +557,7 @@ void cannoli_program(CPUState *cpu)
                          cannoli_execed ? CTR_THREAD_EXEC : CTR_THREAD_START, 0,
                          0, cannoli_execed ? real_exec_path : NULL);
     cannoli_maps_initial(cpu, true);
+    cannoli_light_program(cpu);
 }
 
 void cannoli_renamed(CPUState *cpu)

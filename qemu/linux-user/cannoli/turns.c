@@ -266,7 +266,8 @@ static void follow_exec(void)
 
 void cannoli_turn_begin(struct mempipe_pipe *p, bool execed)
 {
-    cannoli_turns = cannoli_ctl->events & CTR_EVENTS_ORDER;
+    cannoli_turns =
+        cannoli_ctl->events & CTR_EVENTS_ORDER && !cannoli_expanding;
     if (!cannoli_turns) {
         return;
     }
@@ -302,6 +303,9 @@ void cannoli_turn_lost(void)
 
 void cannoli_thread_gone(void)
 {
+    if (cannoli_expanding) {
+        cannoli_expand_pass();
+    }
     if (cannoli_mine && cannoli_turns) {
         pass_on();
         cannoli_mine = NULL;

@@ -52,6 +52,10 @@ void cannoli_thread_event(CPUState *cpu, uint32_t op, uint32_t reason,
     char own[16];
     uint8_t *p;
 
+    if (cannoli_expanding && t) {
+        cannoli_expand_thread(cpu, op);
+        return;
+    }
     if (!cannoli_thr || !t) {
         return;
     }

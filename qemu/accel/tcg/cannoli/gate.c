@@ -108,14 +108,20 @@ static bool has_end(const CannoliGate *g)
     return process.counts && g->phase <= CANNOLI_PHASE_FOR;
 }
 
+/* A turn ends, or the next input comes, at an instruction. */
+static bool has_quantum(void)
+{
+    return cannoli_turns || cannoli_expanding;
+}
+
 static bool counts(const CannoliGate *g)
 {
-    return cannoli_turns || has_end(g);
+    return has_quantum() || has_end(g);
 }
 
 static void use_quantum(CannoliGate *g, int32_t n)
 {
-    if (cannoli_turns) {
+    if (has_quantum()) {
         g->quantum -= n;
     }
 }
@@ -123,7 +129,7 @@ static void use_quantum(CannoliGate *g, int32_t n)
 /* Get more instructions to run; 0: none are left. */
 static int32_t claim(CannoliGate *g)
 {
-    int32_t most = cannoli_turns ? g->quantum : SLICE_MAX;
+    int32_t most = has_quantum() ? g->quantum : SLICE_MAX;
 
     if (most > 0 && has_end(g)) {
         most = claim_slice(left_to_run(g), MIN(most, SLICE_MAX));
@@ -153,7 +159,7 @@ static void refill(CannoliCPU *c, CannoliGate *g)
         }
     }
     if (!has_end(g)) {
-        c->budget = cannoli_turns ? claim(g) : 0;
+        c->budget = has_quantum() ? claim(g) : 0;
     }
 }
 
@@ -223,9 +229,9 @@ static bool quantum_ends(CPUState *cpu, int need)
 {
     CannoliCPU *c = cannoli_cpu(cpu);
 
-    return cannoli_turns && gate_of(cpu)->quantum <= 0 &&
-           (c->budget <= 0 ||
-            (!cannoli_ctl->vary && need <= cannoli_ctl->quantum));
+    return has_quantum() && gate_of(cpu)->quantum <= 0 &&
+           (c->budget <= 0 || (cannoli_turns && !cannoli_ctl->vary &&
+                               need <= cannoli_ctl->quantum));
 }
 
 /*
@@ -244,8 +250,9 @@ static void ran_out(CPUState *cpu, const TranslationBlock *tb)
         if (n) {
             c->budget += n;
         } else if (quantum_ends(cpu, need)) {
-            if (!cannoli_turn_renew(cpu)) {
-                /* It is another thread's turn. */
+            if (cannoli_expanding ? !cannoli_expand_renew(cpu)
+                                  : !cannoli_turn_renew(cpu)) {
+                /* It is another thread's turn, or an input is due. */
                 g->quantum_over = true;
                 cpu_exit(cpu);
                 break;
@@ -505,6 +512,10 @@ void cannoli_gate_enter(CPUState *cpu)
 {
     CannoliGate *g = gate_of(cpu);
 
+    cannoli_light_clocks(cpu);
+    if (cannoli_expanding) {
+        cannoli_expand_enter(cpu);
+    }
     if (counts(g)) {
         refill(cannoli_cpu(cpu), g);
     }

@@ -92,7 +92,8 @@ typedef struct CannoliSys {
     bool has_map_flags, brk; /* for the next mapping of this call: */
     int map_flags;           /* as the guest passed them */
     uint64_t heap, heap_end, new_heap_end;
-    uint32_t quiet; /* bits of unrecorded calls, newest low */
+    uint32_t quiet;  /* bits of unrecorded calls, newest low */
+    uint64_t second; /* the register of a second result, before the call */
 } CannoliSys;
 
 /* The address space of a machine's processor, see CTR_EVENT_CONTEXT. */
@@ -130,8 +131,10 @@ typedef struct CannoliThread {
     bool look_again;            /* and it may have another name */
     bool queued;                /* system/cannoli/queue.c has events of it */
     bool requests;              /* its code does, see system/cannoli/guest.c */
-    bool holds;         /* the turn, for an event within a call of the host */
-    void *copy;         /* linux-user/cannoli/calls.c reads into it */
+    bool holds; /* the turn, for an event within a call of the host */
+    void *copy; /* linux-user/cannoli/calls.c reads into it */
+    struct CannoliClocks *clocks; /* linux-user/cannoli/light.c */
+    struct CannoliInputs *inputs; /* linux-user/cannoli/expand.c */
     uint32_t keyframes; /* requests of the recorder that it has seen */
     struct CannoliThread *next_spare;
 } CannoliThread;
@@ -363,6 +366,8 @@ extern enum CannoliExeced {
     CANNOLI_EXECED, /* its environment is marked */
     CANNOLI_EXECED_BINFMT,
 } cannoli_execed;
+/* With inputs: the thread that begins it. */
+extern uint32_t cannoli_execed_thread;
 
 /*
  * Memory for CannoliCPU.jumps; old: the memory of a thread that ended, to be

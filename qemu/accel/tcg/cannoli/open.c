@@ -22,13 +22,14 @@
 const struct mempipe_ctl *cannoli_ctl;
 bool cannoli_values, cannoli_sys, cannoli_map, cannoli_thr;
 enum CannoliExeced cannoli_execed;
+uint32_t cannoli_execed_thread;
 dev_t cannoli_pipe_dev;
 ino_t cannoli_pipe_ino;
 
 /* Found by the recorder in the binary: this QEMU can be recorded. */
 extern const char cannoli_note[];
-const char cannoli_note[] __attribute__((used)) = "cannoli-mempipe-version=14";
-QEMU_BUILD_BUG_ON(MEMPIPE_VERSION != 14);
+const char cannoli_note[] __attribute__((used)) = "cannoli-mempipe-version=15";
+QEMU_BUILD_BUG_ON(MEMPIPE_VERSION != 15);
 
 /* Open one of the recorder's files by /proc: no descriptor was inherited. */
 static int open_file(int pid, int number)
@@ -82,8 +83,12 @@ static struct mempipe_ctl open_pipe(const char *arg, int fds[2])
     int pid, number, n = 0;
 
     if (sscanf(arg, "/proc/%d/fd/%d,%n", &pid, &number, &n) == 2 && n) {
-        cannoli_execed =
-            !strcmp(arg + n, "exec") ? CANNOLI_EXECED : CANNOLI_EXECED_BINFMT;
+        cannoli_execed = g_str_has_prefix(arg + n, "exec")
+                             ? CANNOLI_EXECED
+                             : CANNOLI_EXECED_BINFMT;
+        if (sscanf(arg + n, "exec=%" SCNu32, &cannoli_execed_thread) != 1) {
+            cannoli_execed_thread = 0;
+        }
         fds[0] = open_file(pid, number);
         ctl = read_ctl(fds[0]);
         fds[1] = open_file(ctl.recorder_pid, ctl.shared_fd);
@@ -180,4 +185,5 @@ void cannoli_parse(const char *arg)
     cannoli_thr = ctl.events & CTR_EVENTS_THR;
     cannoli_values = ctl.events & CTR_EVENTS_VAL;
     cannoli_on = true;
+    cannoli_light_open();
 }

@@ -81,6 +81,29 @@ void cannoli_turn_enter(CPUState *cpu);
 /* The quantum is over: a new one begins, unless others are ready. */
 bool cannoli_turn_renew(CPUState *cpu);
 
+/*
+ * With CTR_EVENTS_INPUT (light.c) or a program that is executed again
+ * (expand.c).  open: at the start, before there is a vCPU; program: with its
+ * first events; clocks: outside of translated code.
+ */
+void cannoli_light_open(void);
+void cannoli_light_program(CPUState *cpu);
+void cannoli_light_clocks(CPUState *cpu);
+/*
+ * emits: an event of this type is not one of those that come from the
+ * recording; enter, before translated code: what is due is done; renew: the
+ * thread has no instructions to execute before the next input, if it is false.
+ */
+uint64_t cannoli_expand_now(void);
+/* A new thread, whose creator waits; it gets its pipe; it has ended. */
+void cannoli_expand_ready(void);
+void cannoli_expand_attach(CPUState *cpu);
+void cannoli_expand_pass(void);
+bool cannoli_expand_emits(const struct CannoliThread *t, uint32_t type);
+void cannoli_expand_thread(CPUState *cpu, uint32_t op);
+void cannoli_expand_enter(CPUState *cpu);
+bool cannoli_expand_renew(CPUState *cpu);
+
 /* Records the pages that the recorder requests; outside of translated code. */
 void cannoli_keyframes_begin(struct CannoliThread *t);
 void cannoli_keyframes(CPUState *cpu);
@@ -97,6 +120,17 @@ void cannoli_keyframes(CPUState *cpu);
 #define cannoli_turn_let_go(cpu)
 #define cannoli_turn_enter(cpu)
 #define cannoli_turn_renew(cpu) false
+#define cannoli_light_open()
+#define cannoli_light_clocks(cpu)
+#define cannoli_expanding    false
+#define cannoli_expand_now() 0
+#define cannoli_expand_ready()
+#define cannoli_expand_attach(cpu)
+#define cannoli_expand_pass()
+#define cannoli_expand_emits(t, type) true
+#define cannoli_expand_thread(cpu, op)
+#define cannoli_expand_enter(cpu)
+#define cannoli_expand_renew(cpu) false
 /* The block that has ended entered or left the kernel. */
 void cannoli_transition(CPUState *cpu);
 /* It leaves the main loop, perhaps in the middle of a delivery. */

@@ -56,6 +56,9 @@ uint64_t cannoli_now(void)
 {
     struct timespec ts;
 
+    if (cannoli_expanding) {
+        return cannoli_expand_now();
+    }
     clock_gettime(CLOCK_MONOTONIC, &ts);
     return ts.tv_sec * 1000000000ull + ts.tv_nsec;
 }
@@ -486,7 +489,8 @@ uint8_t *cannoli_event(CPUState *cpu, uint32_t type, uint32_t n,
     CannoliThread *t = cannoli_cpu(cpu)->thread;
     struct mempipe_side_event *rec;
 
-    if (!t || t->running) {
+    if (!t || t->running ||
+        (cannoli_expanding && !cannoli_expand_emits(t, type))) {
         return NULL;
     }
     cannoli_turn_hold(cpu);
@@ -544,6 +548,8 @@ static struct mempipe_pipe *claim_pipe(int pid)
         qatomic_set(&p->serial_pid, unnamed.serial_pid);
         p->tid = 0;
         p->ppid = 0;
+        p->was_pid = 0;
+        p->was_ppid = 0;
         p->ptid = 0;
         p->is_process = 0;
         p->from_epoch = 0;
@@ -574,6 +580,7 @@ static CannoliThread *new_thread(void)
     struct CannoliJump *jumps;
     struct CannoliPages *pages;
     struct CannoliTask *task;
+    struct CannoliClocks *clocks;
     void *copy;
     CannoliRegs *regs;
     CannoliThread *t;
@@ -591,8 +598,10 @@ static CannoliThread *new_thread(void)
     pages = t->pages;
     task = t->task;
     copy = t->copy;
+    clocks = t->clocks;
     memset(t, 0, sizeof(*t));
     t->copy = copy;
+    t->clocks = clocks;
     t->regs = regs;
     t->pages = pages;
     t->task = task;
@@ -645,6 +654,7 @@ static void attach(CPUState *cpu, struct mempipe_pipe *p)
     p->process = process_serial;
     p->nested = nested;
     p->start_ns = cannoli_now();
+    cannoli_expand_attach(cpu);
     qatomic_set(&buffer_at(t->buffer_no)->busy, 1);
     cannoli_regs_attach(cpu, p->is_process);
     begin_buffer(cpu);
@@ -662,6 +672,7 @@ static void detach(CPUState *cpu, uint32_t reason, int32_t status)
         return;
     }
     cannoli_gate_end(cpu);
+    cannoli_light_clocks(cpu);
     cannoli_thread_event(cpu, CTR_THREAD_END, reason, status, NULL);
     /* An empty buffer stays in live_buffer: the recorder reclaims it. */
     if (!cannoli_ctl->discard && !cannoli_buffer_empty(cpu)) {
@@ -676,6 +687,9 @@ static void detach(CPUState *cpu, uint32_t reason, int32_t status)
     qatomic_store_release(&t->pipe->state, MEMPIPE_ENDED);
     ring_doorbell();
     free_thread(t);
+    if (cannoli_expanding && reason != MEMPIPE_END_EXIT) {
+        cannoli_expand_pass();
+    }
 }
 
 /* Whether /proc shows that we are in a PID namespace below that of its own. */
@@ -786,6 +800,7 @@ void cannoli_thread_ready(CPUState *cpu)
     if (cannoli_on) {
         fork_pipe = claim_pipe(getpid());
         cannoli_turn_claimed(fork_pipe, process_serial);
+        cannoli_expand_ready();
     }
 }
 
@@ -886,8 +901,8 @@ void cannoli_forked(CPUState *cpu, int pid)
         attach(cpu, p);
         cannoli_thread_event(cpu, CTR_THREAD_START, 0, 0, NULL);
         cannoli_gate_begin(cpu, old ? &old->gate : NULL);
-        cannoli_cpu(cpu)->thread->sys.depth = old ? old->sys.depth : 0;
-        cannoli_cpu(cpu)->thread->sys.quiet = old ? old->sys.quiet : 0;
+        /* It is in the middle of the call, which writes its number. */
+        cannoli_cpu(cpu)->thread->sys = old ? old->sys : (CannoliSys){ 0 };
         if (old) {
             free_thread(old);
         }

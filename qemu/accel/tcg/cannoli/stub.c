@@ -11,6 +11,8 @@
 #include "exec/cannoli.h"
 
 bool cannoli_on;
+bool cannoli_clocks;
+bool cannoli_expanding;
 bool cannoli_values;
 bool cannoli_once_on;
 
@@ -20,6 +22,11 @@ const int cannoli_words_off;
 int cannoli_fixed_wanted(void)
 {
     return 0;
+}
+
+uint64_t cannoli_clock(uint64_t value)
+{
+    return value;
 }
 
 void cannoli_tcg_init(void *words, void *data)
