@@ -3,7 +3,7 @@
 # the trace, without the package bash-completion, and once in an interactive bash.
 # The scripts for zsh and fish are run by these shells where they are there.
 . "$SRC/tests/cli/libtracedump.sh"
-programs='cannoli-record cannoli-ctl tracedump tracegdb tracesym tracecov tracediff'
+programs='cannoli-record cannoli-expand cannoli-ctl tracedump tracegdb tracesym tracecov tracediff'
 PATH=$BIN:$PATH
 "$TOOLS/mktrace" sample sample.ctr || exit 1
 mkdir -p traces folder 'a folder'

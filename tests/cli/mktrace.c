@@ -260,6 +260,8 @@ int main(int argc, char **argv)
         make_ram(argv[3], argv[2]);
     } else if (argc == 4 && !strcmp(argv[1], "key")) {
         make_key(argv[2], (unsigned)atoi(argv[3]));
+    } else if (argc == 5 && !strcmp(argv[1], "light")) {
+        make_light(argv[2], argv[3], argv[4]);
     } else if (argc == 3 && !strcmp(argv[1], "areas")) {
         make_areas(argv[2]);
     } else if (argc == 3 && !strcmp(argv[1], "areas-again")) {

@@ -2,7 +2,7 @@
 # An option has one name, letter and argument in all programs: --help of each against the
 # table in HACKING.md.
 . "$SRC/tests/cli/libtracedump.sh"
-programs="tracedump tracegdb tracesym tracecov tracediff cannoli-record cannoli-ctl"
+programs="tracedump tracegdb tracesym tracecov tracediff cannoli-record cannoli-expand cannoli-ctl"
 mkdir help
 for program in $programs; do
     run 0 "$BIN/$program" --help
@@ -11,7 +11,7 @@ done
 python3 - "$SRC/HACKING.md" "$SRC/common/options_elsewhere.c" <<'END' || fail "options differ"
 import os, re, sys
 TOOLS = ["tracedump", "tracesym", "tracecov"]
-ALL = TOOLS + ["tracediff", "tracegdb", "cannoli-record", "cannoli-ctl"]
+ALL = TOOLS + ["tracediff", "tracegdb", "cannoli-record", "cannoli-expand", "cannoli-ctl"]
 bad = []
 
 # name -> program -> (letter, argument), by --help

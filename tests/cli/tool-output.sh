@@ -6,7 +6,7 @@
 "$TOOLS/mktrace" random 5 60 3000 t.ctr expect.json || exit 1
 "$TOOLS/mktrace" mapped /nowhere/app m.ctr || exit 1 # a result of tracecov's needs mappings
 
-for tool in tracedump tracecov tracesym tracediff cannoli-ctl cannoli-record; do
+for tool in tracedump tracecov tracesym tracediff cannoli-ctl cannoli-record cannoli-expand; do
     want=1
     [ $tool = tracediff ] && want=2
     [ $tool = cannoli-record ] && want=125

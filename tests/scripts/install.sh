@@ -16,7 +16,7 @@ for program in cannoli-record tracedump; do
     prefix/bin/$program --version >out 2>err || { cat err; fail "$program --version"; }
     grep -q "^$program" out && [ ! -s err ] || fail "$program --version says $(cat out err)"
 done
-for program in cannoli-record cannoli-ctl tracedump tracesym tracecov; do
+for program in cannoli-record cannoli-expand cannoli-ctl tracedump tracesym tracecov; do
     for shell in bash zsh fish; do
         case $shell in
         bash) file=bash-completion/completions/$program ;;

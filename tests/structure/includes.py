@@ -26,7 +26,8 @@ ORDER = [
     ["tools/syscall", "tools/symbols", "tools/cannoli-ctl"],
     ["tools/query"],
     ["tools/dump", "tools/state", "tools/calltree", "tools/gdb", "tools/cannoli-locate"],
-    ["tools/tracecov", "tools/tracediff", "tools/tracedump", "tools/tracegdb", "tools/tracesym"],
+    ["tools/cannoli-expand", "tools/tracecov", "tools/tracediff", "tools/tracedump", "tools/tracegdb",
+     "tools/tracesym"],
 ]
 # From which top-level folders another one includes, beside itself.  Of tracefmt they see
 # the public headers only.

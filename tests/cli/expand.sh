@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: MIT
+# cannoli-expand without a QEMU: what a script in place of cannoli-record gets (arguments,
+# environment, inputs, files), on machines of both word sizes and byte orders; and what it says
+# of the trace that the script makes, which is that of the program or one with a planted
+# difference.
+. "$SRC/tests/cli/libtracedump.sh"
+need python3
+mkdir tool
+cp "$BIN/cannoli-expand" tool/
+cat >tool/cannoli-record <<'END'
+#!/bin/sh
+here=${0%/*}/..
+env -0 >"$here/got.env"
+for arg; do
+    printf '%s\0' "$arg"
+    case $arg in
+    --inputs=*)
+        rm -rf "$here/got"
+        cp -r "${arg#*=}" "$here/got"
+        echo "${arg#*=}" >"$here/folder"
+        ;;
+    esac
+done >"$here/got.args"
+while [ "$1" != -o ]; do
+    shift
+done
+[ ! -e "$here/made.ctr" ] || cp "$here/made.ctr" "$2"
+exit "$(cat "$here/status")"
+END
+chmod +x tool/cannoli-record
+expand=tool/cannoli-expand
+for target in arm x86_64 ppc64 hppa; do
+    cp tool/cannoli-record "qemu-$target"
+done
+
+cat >check.py <<'END'
+import struct, sys
+word = int(sys.argv[1])
+args = open("got.args", "rb").read().split(b"\0")[:-1]
+target = args[args.index(b"--") + 1]
+assert args[0] == b"-q" and args[1].startswith(b"--inputs=/"), args
+assert args[2:6] == [b"--data-limit=all", b"-e", b"mem,sys", b"-o"], args
+assert target == b"./qemu-" + sys.argv[2].encode(), target
+assert args[args.index(b"--") + 2:] == [b"-0", b"zero", b"./app", b"one", b"two words"], args
+env = [e for e in open("got.env", "rb").read().split(b"\0") if e]
+# What a shell adds of its own
+assert [e for e in env if e.split(b"=")[0] not in (b"PWD", b"_", b"OLDPWD", b"SHLVL")] == \
+    [b"NAME=a=b", b"EMPTY="], env
+
+data = open("got/inputs", "rb").read()
+magic, version, threads, seed, start, real = struct.unpack_from("<QIIQQQ", data)
+assert (magic, version, threads) == (0x7374757063726374, 1, 1), (magic, version, threads)
+assert seed == 0x5eed and start and real
+offset, size, pid, tid, ppid, ptid, begin, program, loader, at, n, argc = \
+    struct.unpack_from("<QQiiiiQIIQII", data, 40)
+assert (pid, tid, ppid, ptid) == (9, 9, 1, 0) and offset == 104 and offset + size == at
+assert (program, loader, at + n, argc) == (0, 1, len(data), 3), (program, loader, at, n, argc)
+assert data[at:].rstrip(b"\0").split(b"\0")[:4] == [b"./app", b"zero", b"one", b"two words"]
+inputs = []
+while offset < at:
+    insns, time, kind, n, file, zero = struct.unpack_from("<QQIIII", data, offset)
+    payload = data[offset + 32:offset + 32 + n]
+    offset += 32 + (n + 7) // 8 * 8
+    assert zero == 0 and not any(data[offset - (n + 7) // 8 * 8 + n:offset])
+    inputs.append((insns, kind, file, payload, time))
+NONE = 0xffffffff
+want = [(0, 7, NONE), (0, 6, 0), (0, 6, 1), (0, 6, NONE), (0, 23, NONE), (0, 23, NONE), (0, 3, NONE),
+        (32020, 1, NONE), (0, 3, NONE), (0, 2, NONE), (31980, 6, 0), (0, 6, NONE), (28, 23, NONE),
+        (95972, 7, NONE)]
+if sys.argv[3] == "killed":
+    want[-1] = (95972, 0x100, NONE)
+assert [i[:3] for i in inputs] == want, inputs
+assert sum(i[0] for i in inputs) == 160000
+assert inputs[4][3] == struct.pack("<IIQ", 1, 8, 0x5eed)
+assert inputs[8][3][24:] == bytes.fromhex("1122334455667788"), inputs[8]
+assert inputs[9][3].endswith(b"\x09\0getrandom")
+assert inputs[12][3] == struct.pack("<IIQQQ", 3, 24, 0x1000, 0x1001, 0x1002)
+assert all(i[4] for i in inputs if i[1] not in (3, 0x100)), "times"
+assert len(inputs[6][3]) > 24 + 19 * word
+for number in (0, 1):
+    assert open("got/%d" % number, "rb").read() == bytes((i * 7 + number) & 0xff for i in range(5000))
+END
+
+light() { # TARGET WHAT: of a program that does the same again
+    "$TOOLS/mktrace" light light.ctr "$1" "$2" || fail "mktrace"
+    cp light.ctr made.ctr
+    rm -f out.ctr
+}
+for machine in arm:4 x86_64:8 ppc64:8 hppa:4; do
+    target=${machine%:*}
+    light "$target" ''
+    # QEMU says that an address is not free: there are more attempts
+    echo 122 >status
+    run 1 $expand -q -e mem,sys --qemu-dir . -o out.ctr light.ctr
+    one_line "$target"
+    grep -q 'could not map the program.s memory at its addresses$' stderr || fail "$target: $(cat stderr)"
+    # The program's own status does not matter.
+    echo 7 >status
+    run 0 $expand -q -e mem,sys --qemu-dir . -o out.ctr light.ctr
+    silent "$target"
+    same made.ctr out.ctr "$target: the trace is another one"
+    python3 check.py "${machine#*:}" "$target" '' || fail "$target: inputs"
+    [ ! -e "$(cat folder)" ] || fail "$target: the folder of inputs is still there"
+done
+# A program that was killed
+light arm killed
+run 0 $expand -e mem,sys -q --qemu-dir . -o out.ctr light.ctr
+python3 check.py 4 arm killed || fail "killed: inputs"
+same made.ctr out.ctr "killed: the trace is another one"
+
+# planted WHAT WORDS...: the difference is found and shown, and the trace is removed
+planted() {
+    local word
+    light arm ''
+    "$TOOLS/mktrace" light made.ctr arm "$1" || fail "mktrace $1"
+    run 1 $expand -q --qemu-dir . -o out.ctr light.ctr
+    for word in "${@:2}"; do
+        grep -Eq -- "$word" stderr || fail "$1: no '$word' in: $(cat stderr)"
+    done
+    [ ! -e out.ctr ] && [ -z "$(find . -name '*.part')" ] || fail "$1: a trace is left"
+}
+planted insn '^cannoli-expand: light.ctr: the second execution differs at ordinal 96310 of 9/9:$' \
+    '^  recorded +96310 0x10088: 01020304 ' '^  executed +96310 0x10088: 01020305 '
+planted byte 'at ordinal 32020 of' '^  recorded +32020 9/9 +\+\+\+ system w 0x50000000/8$' \
+    '^  the byte at 0x50000007 is 0x88 and 0x89$'
+planted result '^  recorded +32020 9/9 .*getrandom\(.*\) = 8$' '^  executed +32020 9/9 .*getrandom\(.*\) = 7$'
+planted killed '^  recorded +160000 9/9 +\+\+\+ exited with 0 \+\+\+$' '^  executed +nothing$'
+planted no-file 'at ordinal 64000' 'recorded +160000 ' 'executed .*/tmp/unknown'
+planted threads 'light.ctr: the second execution has 2 threads, of which 1 are among the 1 recorded ones$'
+light arm ''
+"$TOOLS/mktrace" light made.ctr arm insn
+run 1 $expand -q --keep --qemu-dir . -o out.ctr light.ctr
+same made.ctr out.ctr.differs "--keep"
+# Another file of that name stays as it was
+echo mine >out.ctr
+run 1 $expand -q --qemu-dir . -o out.ctr light.ctr
+[ "$(cat out.ctr)" = mine ] || fail "the file of -o is gone"
+# Another machine
+"$TOOLS/mktrace" light made.ctr x86_64 ''
+run 1 $expand -q --qemu-dir . -o out.ctr light.ctr
+one_line "another machine"
+grep -q 'for arm, and this is .* for x86_64' stderr || fail "another machine: $(cat stderr)"
+# The recorder makes no trace
+rm made.ctr
+run 1 $expand -q --qemu-dir . -o out.ctr light.ctr
+one_line "no trace"
+grep -q "cannoli-record made no trace: status 7$" stderr || fail "no trace: $(cat stderr)"
+echo 2 >status
+run 2 $expand -q --qemu-dir . -o out.ctr light.ctr
+printf '#!/bin/sh\nkill -9 $$\n' >tool/cannoli-record
+run 1 $expand -q --qemu-dir . -o out.ctr light.ctr
+grep -q '^cannoli-expand: cannoli-record was ended by signal 9$' stderr || fail "killed: $(cat stderr)"
+# A signal that ends it ends the recorder, too, and nothing is left
+cat >tool/cannoli-record <<'END'
+#!/bin/sh
+trap 'echo ended >ended; exit 143' TERM
+for arg; do
+    case $arg in
+    --inputs=*) echo "${arg#*=}" >folder ;;
+    esac
+done
+: >begun
+while :; do
+    /bin/sleep 0.1
+done
+END
+eventually() {
+    local i
+    for ((i = 0; i < 300; i++)); do
+        "$@" && return
+        sleep 0.1
+    done
+    fail "not within 30 s: $*"
+}
+light arm ''
+rm -f folder
+$expand -q --qemu-dir . -o out.ctr light.ctr 2>stderr &
+pid=$!
+eventually [ -e begun ]
+kill $pid
+wait $pid
+[ $? -eq 1 ] || fail "the status after a signal"
+grep -q '^cannoli-expand: interrupted by signal 15$' stderr || fail "signal: $(cat stderr)"
+[ -e ended ] && [ ! -e "$(cat folder)" ] || fail "a signal: something is left"
+finish

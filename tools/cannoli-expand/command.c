@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * QEMU gets the options that it had, but those for logs and debuggers; program, arguments and
+ * environment as the guest saw them, because the loader copies them to the guest's stack.
+ */
+#include "command.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/options.h"
+#include "programs.h"
+
+/* Options of QEMU that the second execution has no use for. */
+static const struct {
+    const char *name;
+    bool arg;
+} dropped[] = {
+    {"g", true},        {"d", true},       {"D", true},       {"dfilter", true},
+    {"trace", true},    {"plugin", true},  {"strace", false}, {"perfmap", false},
+    {"jitdump", false}, {"cannoli", true}, {"0", true},       {"E", true},
+    {"U", true},        {"seed", true},
+};
+/* Those that it needs, with an argument; the others stand alone. */
+static const char *const with_arg[] = {"L", "s", "cpu", "r",       "B",
+                                       "R", "p", "t",   "tb-size", "rtsig-map"};
+
+static const char *base_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash ? slash + 1 : path;
+}
+
+static bool has_arg(const char *option)
+{
+    for (size_t i = 0; i < sizeof(with_arg) / sizeof(with_arg[0]); i++) {
+        if (!strcmp(option, with_arg[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Adds the options of the recorded command, if it names a QEMU. */
+static int add_options(const char **to, const struct ctr_info *info, int guest_argc)
+{
+    const int end = info->argc - guest_argc;
+    int n = 0;
+
+    if (info->argc < 1 || strncmp(base_of(info->argv[0]), "qemu-", 5) != 0) {
+        return 0;
+    }
+    for (int i = 1; i < end;) {
+        const char *name = info->argv[i] + (info->argv[i][0] == '-');
+        size_t k = 0;
+        int words;
+
+        name += name[0] == '-';
+        while (k < sizeof(dropped) / sizeof(dropped[0]) &&
+               strcmp(name, dropped[k].name)) {
+            k++;
+        }
+        if (k < sizeof(dropped) / sizeof(dropped[0])) {
+            i += 1 + dropped[k].arg;
+            continue;
+        }
+        words = 1 + has_arg(name);
+        while (words-- && i < end) {
+            to[n++] = info->argv[i++];
+        }
+    }
+    return n;
+}
+
+int command_make(struct command *c, const struct light *l, const struct start *s,
+                 const char *qemu_dir)
+{
+    int n = 0;
+
+    *c = (struct command){.qemu = NULL};
+    c->qemu = program_qemu(l->prog, l->info.target, qemu_dir);
+    if (!c->qemu) {
+        return TOOL_FAILED;
+    }
+    c->argv = calloc((size_t)l->info.argc + (size_t)s->argc + 5, sizeof(*c->argv));
+    if (!c->argv) {
+        return light_refuse(l, "no memory");
+    }
+    c->envp = s->envp;
+    c->argv[n++] = c->qemu;
+    n += add_options(c->argv + n, &l->info, s->argc);
+    if (strcmp(s->argv[0], s->execfn)) {
+        c->argv[n++] = "-0";
+        c->argv[n++] = s->argv[0];
+    }
+    c->argv[n++] = s->execfn;
+    for (int i = 1; i < s->argc; i++) {
+        c->argv[n++] = s->argv[i];
+    }
+    return TOOL_OK;
+}
+
+void command_free(struct command *c)
+{
+    free(c->qemu);
+    free(c->argv);
+}

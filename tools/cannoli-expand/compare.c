@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Instructions are compared by sums (sums.h), which workers make in parallel; events, of which
+ * there are few, one by one.  Only where sums differ the instructions themselves are read.  Of
+ * several differences the one that comes first counts: the others follow from it.
+ */
+#include "compare.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "cannoli/events.h"
+#include "common/options.h"
+#include "common/progress.h"
+#include "difference.h"
+#include "input/trace.h"
+#include "sums.h"
+
+#define NOWHERE UINT64_MAX
+
+/* The two sides: what was recorded, and what was executed now. */
+struct comparison {
+    const struct light *light;
+    struct light made; /* only opened */
+    const struct light *side[2];
+    struct sums sums[2];
+    struct progress progress;
+    uint32_t thread[2]; /* index of the one that is compared, of each side */
+};
+
+/* A difference. */
+struct place {
+    uint32_t thread[2];
+    uint64_t ordinal;
+    uint64_t time_ns; /* in the order of the threads that were recorded */
+    uint32_t kinds;   /* with which it was found, from an ordinal on */
+    uint64_t from;
+};
+
+static bool same_insn(const struct ctr_exec *a, const struct ctr_exec *b)
+{
+    return a->pc == b->pc && a->len == b->len && !memcmp(a->bytes, b->bytes, a->len);
+}
+
+/* Times are of the first execution in both, if they are in both at all. */
+static bool same_event(const struct ctr_os_event *a, const struct ctr_os_event *b)
+{
+    return a->ordinal == b->ordinal && a->type == b->type && a->size == b->size &&
+           !memcmp(a->payload, b->payload, a->size);
+}
+
+/* Events that the second execution has of its own. */
+static bool own_event(const struct ctr_event *ev)
+{
+    return ev->kind == CTR_CURSOR_OS &&
+           (ev->os.type == CTR_EVENT_GATE || ev->os.type == CTR_EVENT_SELECT);
+}
+
+/* ----------------------------------------------------------------- in step */
+
+/* Reads both sides at once, as far as they are the same. */
+struct pair {
+    struct ctr_cursor *cursor[2];
+    struct ctr_event ev[2];
+    bool have[2];
+};
+
+static void pair_close(struct pair *p)
+{
+    ctr_cursor_close(p->cursor[0]);
+    ctr_cursor_close(p->cursor[1]);
+}
+
+static int pair_open(struct comparison *c, struct pair *p, uint32_t kinds, uint64_t from)
+{
+    struct ctr_diag diag;
+
+    *p = (struct pair){.have = {false}};
+    for (unsigned i = 0; i < 2; i++) {
+        const struct ctr_filter filter = {
+            .kinds = kinds, .from = from, .nthread = 1, .threads = &c->thread[i]};
+        const int ret = ctr_cursor_open(&p->cursor[i], c->side[i]->tr, &filter, &diag);
+
+        if (ret) {
+            p->cursor[i] = NULL;
+            return light_error(c->side[i], ret, &diag);
+        }
+    }
+    return TOOL_OK;
+}
+
+static int pair_next(struct comparison *c, struct pair *p)
+{
+    struct ctr_diag diag;
+    int ret;
+
+    for (unsigned i = 0; i < 2; i++) {
+        do {
+            ret = ctr_cursor_next(p->cursor[i], &p->ev[i], &diag);
+        } while (ret > 0 && own_event(&p->ev[i]));
+        if (ret < 0) {
+            return light_error(c->side[i], ret, &diag);
+        }
+        p->have[i] = ret > 0;
+    }
+    return TOOL_OK;
+}
+
+static bool pair_equal(const struct pair *p)
+{
+    const struct ctr_event *a = &p->ev[0], *b = &p->ev[1];
+
+    return p->have[0] && p->have[1] &&
+           (a->kind == CTR_CURSOR_EXEC ? same_insn(&a->exec, &b->exec)
+                                       : same_event(&a->os, &b->os));
+}
+
+static uint64_t ordinal_of(const struct ctr_event *ev)
+{
+    return ev->kind == CTR_CURSOR_EXEC ? ev->exec.ordinal : ev->os.ordinal;
+}
+
+/* Moves both on to the first difference; *at: its ordinal, NOWHERE if there is none. */
+static int pair_differ(struct comparison *c, struct pair *p, uint64_t *at)
+{
+    int status;
+
+    *at = NOWHERE;
+    do {
+        status = pair_next(c, p);
+    } while (!status && pair_equal(p));
+    for (unsigned i = 0; !status && i < 2; i++) {
+        if (p->have[i] && ordinal_of(&p->ev[i]) < *at) {
+            *at = ordinal_of(&p->ev[i]);
+        }
+    }
+    return status;
+}
+
+/* ------------------------------------------------------------- instructions */
+
+static int make_sums(struct comparison *c)
+{
+    struct ctr_diag diag = {.off = CTR_NO_OFF};
+
+    for (unsigned k = 0; k < 2; k++) {
+        const int ret = sums_make(&c->sums[k], c->side[k]->tr, &c->progress, &diag);
+
+        progress_clear(&c->progress);
+        if (ret) {
+            return light_error(c->side[k], ret, &diag);
+        }
+    }
+    return TOOL_OK;
+}
+
+/* The first instruction of those of a sum that differs; NOWHERE: all are equal. */
+static uint64_t find_sum(const struct comparison *c)
+{
+    const _Atomic uint64_t *v[2];
+    size_t n[2], i = 0;
+
+    for (unsigned k = 0; k < 2; k++) {
+        const size_t *first = &c->sums[k].first[c->thread[k]];
+
+        v[k] = c->sums[k].v + first[0];
+        n[k] = first[1] - first[0];
+    }
+    while (i < n[0] && i < n[1] && v[0][i] == v[1][i]) {
+        i++;
+    }
+    return i < n[0] || i < n[1] ? i * SUM_INSNS : NOWHERE;
+}
+
+/* ------------------------------------------------------------------- events */
+
+/* Kinds of events that are in both traces and are the program's. */
+static uint32_t common_kinds(const struct comparison *c)
+{
+    static const struct {
+        uint32_t has, kind;
+    } kinds[] = {{CTR_HAS_SYS, CTR_KIND_SYS},
+                 {CTR_HAS_MAP, CTR_KIND_MAP},
+                 {CTR_HAS_THR, CTR_KIND_THR},
+                 {CTR_HAS_ORDER, CTR_KIND_ORDER},
+                 {CTR_HAS_MARK, CTR_KIND_MARK}};
+    const uint32_t both = c->side[0]->info.events & c->side[1]->info.events;
+    uint32_t out = 0;
+
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        out |= both & kinds[i].has ? kinds[i].kind : 0;
+    }
+    return out;
+}
+
+/* ------------------------------------------------------------------ threads */
+
+/* The first difference of these kinds, from an ordinal on, if it is before that of *to. */
+static int find(struct comparison *c, uint32_t kinds, uint64_t from, struct place *to)
+{
+    struct place at = {
+        .kinds = kinds, .from = from, .thread = {c->thread[0], c->thread[1]}};
+    struct ctr_moment moment;
+    struct ctr_diag diag;
+    struct pair p;
+    int status = pair_open(c, &p, kinds, from);
+
+    status = status ? status : pair_differ(c, &p, &at.ordinal);
+    pair_close(&p);
+    if (status || at.ordinal == NOWHERE) {
+        return status;
+    }
+    /* One that was made has perhaps more than was recorded. */
+    at.time_ns = ctr_moment_at(c->light->tr, c->thread[0], at.ordinal, &moment, &diag)
+                     ? UINT64_MAX - 1
+                     : moment.time_ns;
+    if (at.time_ns < to->time_ns ||
+        (at.time_ns == to->time_ns && at.thread[0] == to->thread[0] &&
+         at.ordinal < to->ordinal)) {
+        *to = at;
+    }
+    return TOOL_OK;
+}
+
+/* Events come before the instruction that has their ordinal. */
+static int compare_thread(struct comparison *c, struct place *first)
+{
+    const uint64_t from = find_sum(c);
+    const uint32_t kinds = common_kinds(c);
+    int status = kinds ? find(c, kinds, 0, first) : TOOL_OK;
+
+    return status || from == NOWHERE ? status : find(c, CTR_KIND_EXEC, from, first);
+}
+
+/* The recorded thread i, and the same one of the second execution, whose threads may be in
+ * another order in the file; false: it has none. */
+static bool counterpart(struct comparison *c, uint32_t i)
+{
+    const struct ctr_thread *a = ctr_trace_thread(c->light->tr, i), *b;
+
+    c->thread[0] = i;
+    for (uint32_t k = 0; (b = ctr_trace_thread(c->made.tr, k)) != NULL; k++) {
+        if (a->pid == b->pid && a->tid == b->tid && a->start_ns == b->start_ns) {
+            c->thread[1] = k;
+            return true;
+        }
+    }
+    return false;
+}
+
+static int show(struct comparison *c, const struct place *at)
+{
+    uint64_t ordinal;
+    struct pair p;
+    int status;
+
+    c->thread[0] = at->thread[0];
+    c->thread[1] = at->thread[1];
+    status = pair_open(c, &p, at->kinds, at->from);
+    status = status ? status : pair_differ(c, &p, &ordinal);
+    status = status ? status
+                    : difference_show(
+                          c->side,
+                          (const struct ctr_event *const[]){p.have[0] ? &p.ev[0] : NULL,
+                                                            p.have[1] ? &p.ev[1] : NULL},
+                          at->thread[0], at->ordinal);
+    pair_close(&p);
+    return status;
+}
+
+static int compare_both(struct comparison *c, bool *differs)
+{
+    const uint32_t recorded = c->light->info.threads, executed = c->made.info.threads;
+    struct place first = {.time_ns = UINT64_MAX};
+    uint32_t found = 0;
+    int status = make_sums(c);
+
+    for (uint32_t i = 0; !status && i < recorded; i++) {
+        if (counterpart(c, i)) {
+            found++;
+            status = compare_thread(c, &first);
+        }
+    }
+    if (status) {
+        return status;
+    }
+    if (first.time_ns != UINT64_MAX) {
+        *differs = true;
+        return show(c, &first);
+    }
+    if (found == recorded && found == executed) {
+        return TOOL_OK;
+    }
+    *differs = true;
+    return light_refuse(c->light,
+                        "the second execution has %" PRIu32 " threads, of which %" PRIu32
+                        " are among the %" PRIu32 " recorded ones",
+                        executed, found, recorded);
+}
+
+/* Whether the traces are comparable at all. */
+static int check(const struct comparison *c)
+{
+    const struct ctr_info *a = &c->light->info, *b = &c->made.info;
+
+    if (strcmp(a->target, b->target) || strcmp(a->qemu_version, b->qemu_version)) {
+        return light_refuse(c->light,
+                            "it was recorded with QEMU %s for %s, and this is %s "
+                            "for %s: another version may do other things",
+                            a->qemu_version, a->target, b->qemu_version, b->target);
+    }
+    return TOOL_OK;
+}
+
+int compare(const struct light *l, const char *path, bool quiet, bool *differs)
+{
+    struct comparison c = {.light = l};
+    int status = light_open(&c.made, l->prog, path);
+
+    c.side[0] = l;
+    c.side[1] = &c.made;
+    progress_init(&c.progress, l->prog, quiet);
+    status = status ? status : check(&c);
+    *differs = false;
+    status = status ? status : compare_both(&c, differs);
+    sums_free(&c.sums[0]);
+    sums_free(&c.sums[1]);
+    light_close(&c.made);
+    return status;
+}

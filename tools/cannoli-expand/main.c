@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: MIT */
+/* cannoli-expand: executes a recorded program again; see cannoli-expand(1). */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cannoli/inputs.h"
+#include "command.h"
+#include "common/options.h"
+#include "compare.h"
+#include "inputs.h"
+#include "input/trace.h"
+#include "light.h"
+#include "run.h"
+#include "start.h"
+
+#define PROG "cannoli-expand"
+
+/* Of executions that fail by chance */
+#define ATTEMPTS 16u
+
+enum { OPT_KEEP = TOOL_OPT_LONG, OPT_QEMU_DIR };
+
+static const char *const kinds[] = {"exec", "mem", "val",  "reg", "sys",
+                                    "map",  "thr", "time", "all"};
+static const struct words event_words = WORDS_OF_STRINGS("event", kinds);
+
+static const struct tool_option table[] = {
+    {'o', "output", "FILE", "write the trace to FILE"},
+    {'e', "events", "LIST",
+     "what to record, beside exec: mem, val, reg, sys, map,\n"
+     "thr, time, all (default: all)",
+     &event_words},
+    {OPT_KEEP, "keep", NULL,
+     "if the second execution differs, keep its trace as\n"
+     "FILE.differs"},
+    {OPT_QEMU_DIR, "qemu-dir", "DIR", "take qemu-ARCH from DIR"},
+    {'q', "quiet", NULL, "no progress, no remarks"},
+    {'v', "verbose", NULL, "say what is done"},
+    TOOL_OPTIONS_COMMON,
+    {0},
+};
+
+struct options {
+    const char *output, *qemu_dir, *path;
+    struct run_options run;
+    bool keep, quiet;
+};
+
+static bool parse_events(const char *text)
+{
+    while (text) {
+        if (words_next(&event_words, &text) == event_words.n) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool parse_option(void *arg, int key, const char *value)
+{
+    struct options *opt = arg;
+
+    switch (key) {
+    case 'o':
+        opt->output = value;
+        return *value;
+    case 'e':
+        opt->run.events = value;
+        return parse_events(value);
+    case OPT_KEEP:
+        return opt->keep = true;
+    case OPT_QEMU_DIR:
+        opt->qemu_dir = value;
+        return *value;
+    case 'q':
+        return opt->quiet = true;
+    case 'v':
+        return opt->run.verbose = true;
+    default:
+        return false;
+    }
+}
+
+/* --------------------------------------------------------------------- work */
+
+/* Whether the program itself ended with the status by which QEMU says something else. */
+static bool ended_with(const struct light *l, int exit_status)
+{
+    const struct ctr_process *p = ctr_trace_process(l->tr, 0);
+
+    return p->end_reason != CTR_END_SIGNAL && (p->end_status & 0xff) == exit_status;
+}
+
+/* QEMU's own memory has other addresses each time: it may be where the program had some. */
+static int attempt(const struct options *opt, const struct light *l, const char *folder,
+                   const struct command *c, const struct run_signals *held)
+{
+    int exit_status, status;
+
+    for (unsigned i = 0; i < ATTEMPTS; i++) {
+        status = run_recorder(PROG, folder, c, &opt->run, held, &exit_status);
+        if (status || exit_status != INPUTS_STATUS_PLACE || ended_with(l, exit_status)) {
+            return status;
+        }
+        unlink(opt->run.output);
+    }
+    return light_refuse(l, "QEMU could not map the program's memory at its addresses");
+}
+
+/* Makes the trace under a name of its own. */
+static int execute(const struct options *opt, const struct light *l,
+                   const struct start *s)
+{
+    struct command c = {.qemu = NULL};
+    struct run_signals held;
+    char *folder = NULL;
+    int status = command_make(&c, l, s, opt->qemu_dir);
+
+    run_signals_hold(&held);
+    if (!status) {
+        folder = run_folder_make(PROG);
+        status = folder ? inputs_write(l, s, folder) : TOOL_FAILED;
+    }
+    if (!status) {
+        status = attempt(opt, l, folder, &c, &held);
+    }
+    run_folder_remove(folder);
+    if (status) {
+        unlink(opt->run.output);
+    }
+    run_signals_release(&held);
+    command_free(&c);
+    return status;
+}
+
+static int rename_to(const char *from, const char *to)
+{
+    if (rename(from, to)) {
+        tool_error(PROG, "%s: %s", to, strerror(errno));
+        return TOOL_FAILED;
+    }
+    return TOOL_OK;
+}
+
+/* Compares the new trace, and gives it its name, or removes it. */
+static int finish(const struct options *opt, const struct light *l)
+{
+    bool differs = false;
+    int status = compare(l, opt->run.output, opt->quiet, &differs);
+    char *name = NULL;
+
+    if (!status) {
+        return rename_to(opt->run.output, opt->output);
+    }
+    if (differs && opt->keep && asprintf(&name, "%s.differs", opt->output) >= 0) {
+        rename_to(opt->run.output, name);
+        free(name);
+    }
+    unlink(opt->run.output);
+    return status;
+}
+
+static int expand(struct options *opt)
+{
+    struct start start = {.bytes = NULL};
+    struct light light;
+    char *made = NULL;
+    int status = light_open(&light, PROG, opt->path);
+
+    status = status ? status : light_check(&light);
+    status = status ? status : start_read(&start, &light, 0);
+    if (!status && !start.has_seed) {
+        status = light_refuse(&light, "the seed of random numbers is not in it");
+    }
+    if (!status && asprintf(&made, "%s.%ld.part", opt->output, (long)getpid()) < 0) {
+        status = light_refuse(&light, "no memory");
+    }
+    if (!status) {
+        opt->run.output = made;
+        opt->run.order = (light.info.events & CTR_HAS_ORDER) != 0;
+        status = execute(opt, &light, &start);
+        status = status ? status : finish(opt, &light);
+    }
+    if (!status) {
+        status = tool_trace_status(PROG, opt->path, light.tr, opt->quiet);
+    }
+    free(made);
+    start_free(&start);
+    light_close(&light);
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    struct options opt = {.run = {.events = "all"}};
+    struct tool_options o = {
+        .prog = PROG,
+        .usage = "[OPTION]... -o FILE LIGHT.ctr",
+        .about =
+            "Executes a program again that was recorded with cannoli-record --light, and\n"
+            "records what that trace does not have.  Nothing that the program does has\n"
+            "an effect, and each instruction and event is compared with the trace.\n",
+        .table = table,
+        .argc = argc,
+        .argv = argv,
+    };
+    int status = tool_options_parse(&o, parse_option, &opt, &opt.path);
+
+    if (status == TOOL_OK && opt.path) {
+        if (!opt.output) {
+            status = tool_usage_error(PROG, "-o is missing: where the trace goes");
+        } else if (!strcmp(opt.output, "-")) {
+            status = tool_usage_error(PROG, "the trace is compared first, so that it "
+                                            "cannot go to standard output");
+        } else {
+            status = expand(&opt);
+        }
+    }
+    tool_options_fini(&o);
+    return tool_close_stdout(PROG, NULL, status);
+}

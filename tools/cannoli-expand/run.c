@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cannoli-record runs in the environment that the guest had, with paths for all programs, and
+ * without input: what the program reads comes from the trace.  What QEMU itself prints is for
+ * the user, but no result.
+ */
+#include "run.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/options.h"
+#include "programs.h"
+
+#define NOT_STARTED 127
+
+/* ------------------------------------------------------------------ signals */
+
+void run_signals_hold(struct run_signals *s)
+{
+    static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGCHLD};
+
+    sigemptyset(&s->held);
+    for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
+        sigaddset(&s->held, signals[i]);
+    }
+    signal(SIGCHLD, SIG_DFL); /* where it is ignored it does not come */
+    sigprocmask(SIG_BLOCK, &s->held, &s->before);
+}
+
+void run_signals_release(const struct run_signals *s)
+{
+    sigprocmask(SIG_SETMASK, &s->before, NULL);
+}
+
+/* ------------------------------------------------------------------- folder */
+
+char *run_folder_make(const char *prog)
+{
+    const char *tmp = getenv("TMPDIR");
+    char *folder;
+
+    if (asprintf(&folder, "%s/cannoli-expand.XXXXXX", tmp && *tmp ? tmp : "/tmp") < 0) {
+        tool_error(prog, "no memory");
+        return NULL;
+    }
+    if (!mkdtemp(folder)) {
+        tool_error(prog, "cannot make the folder %s: %s", folder, strerror(errno));
+        free(folder);
+        return NULL;
+    }
+    return folder;
+}
+
+void run_folder_remove(char *folder)
+{
+    DIR *dir = folder ? opendir(folder) : NULL;
+    struct dirent *d;
+
+    while (dir && (d = readdir(dir)) != NULL) {
+        if (strcmp(d->d_name, ".") != 0 && strcmp(d->d_name, "..") != 0) {
+            unlinkat(dirfd(dir), d->d_name, 0);
+        }
+    }
+    if (dir) {
+        closedir(dir);
+        rmdir(folder);
+    }
+    free(folder);
+}
+
+/* ----------------------------------------------------------------- recorder */
+
+/* The command line of cannoli-record; NULL: no memory. */
+static const char **arguments(const char *recorder, const char *inputs,
+                              const struct command *c, const struct run_options *opt)
+{
+    const char *const head[] = {recorder,
+                                opt->verbose ? "-v" : "-q",
+                                inputs,
+                                "--data-limit=all",
+                                "-e",
+                                opt->events,
+                                "-o",
+                                opt->output,
+                                opt->order ? "--order" : "--",
+                                "--"};
+    const size_t n = sizeof(head) / sizeof(head[0]) - !opt->order;
+    const char **argv;
+    size_t argc = 0;
+
+    while (c->argv[argc]) {
+        argc++;
+    }
+    argv = calloc(n + argc + 1, sizeof(*argv));
+    if (argv) {
+        memcpy(argv, head, n * sizeof(*argv));
+        memcpy(argv + n, c->argv, argc * sizeof(*argv));
+    }
+    return argv;
+}
+
+static void child(const char *prog, const char **argv, char **envp, const sigset_t *mask)
+{
+    const int input = open("/dev/null", O_RDONLY);
+
+    if (input < 0 || dup2(input, STDIN_FILENO) < 0 ||
+        dup2(STDERR_FILENO, STDOUT_FILENO) < 0) {
+        _exit(NOT_STARTED);
+    }
+    sigprocmask(SIG_SETMASK, mask, NULL);
+    execve(argv[0], (char **)(uintptr_t)argv, envp);
+    tool_error(prog, "cannot run %s: %s", argv[0], strerror(errno));
+    _exit(NOT_STARTED);
+}
+
+/*
+ * Waits for the recorder, and passes signals on to it, so that it ends; those of a terminal
+ * it gets itself.  -1: it cannot be waited for; else its status, and in *interrupted a signal.
+ */
+static int wait_for(pid_t pid, const sigset_t *blocked, int *interrupted)
+{
+    siginfo_t info;
+    int status;
+    pid_t ended;
+
+    for (;;) {
+        ended = waitpid(pid, &status, WNOHANG);
+        if (ended) {
+            return ended == pid ? status : -1;
+        }
+        if (sigwaitinfo(blocked, &info) > 0 && info.si_signo != SIGCHLD) {
+            *interrupted = info.si_signo;
+            if (info.si_code != SI_KERNEL) {
+                kill(pid, info.si_signo);
+            }
+        }
+    }
+}
+
+/* What the end of the recorder means. */
+static int judge(const char *prog, int status, int interrupted, const char *output,
+                 int *exit_status)
+{
+    if (status == -1) {
+        tool_error(prog, "cannot wait for cannoli-record: %s", strerror(errno));
+        return TOOL_FAILED;
+    }
+    if (interrupted) {
+        tool_error(prog, "interrupted by signal %d", interrupted);
+        return TOOL_FAILED;
+    }
+    if (WIFSIGNALED(status)) {
+        tool_error(prog, "cannoli-record was ended by signal %d", WTERMSIG(status));
+        return TOOL_FAILED;
+    }
+    *exit_status = WEXITSTATUS(status);
+    if (!access(output, F_OK)) {
+        return TOOL_OK;
+    }
+    if (WEXITSTATUS(status) == TOOL_USAGE) {
+        return TOOL_USAGE; /* it has said what is wrong */
+    }
+    tool_error(prog, "cannoli-record made no trace: status %d", WEXITSTATUS(status));
+    return TOOL_FAILED;
+}
+
+static void show(const char *prog, const char **argv)
+{
+    fprintf(stderr, "%s: runs", prog);
+    for (; *argv; argv++) {
+        fprintf(stderr, " %s", *argv);
+    }
+    fprintf(stderr, "\n");
+}
+
+int run_recorder(const char *prog, const char *folder, const struct command *c,
+                 const struct run_options *opt, const struct run_signals *held,
+                 int *exit_status)
+{
+    char *recorder = program_recorder(prog), *inputs = NULL;
+    const char **argv = NULL;
+    int status = TOOL_FAILED, interrupted = 0;
+    pid_t pid;
+
+    if (!recorder) {
+        return TOOL_FAILED;
+    }
+    if (asprintf(&inputs, "--inputs=%s", folder) < 0) {
+        inputs = NULL;
+    }
+    argv = inputs ? arguments(recorder, inputs, c, opt) : NULL;
+    if (!argv) {
+        tool_error(prog, "no memory");
+        goto out;
+    }
+    if (opt->verbose) {
+        show(prog, argv);
+    }
+    pid = fork();
+    if (pid == 0) {
+        child(prog, argv, c->envp, &held->before);
+    }
+    if (pid < 0) {
+        tool_error(prog, "cannot run %s: %s", recorder, strerror(errno));
+    } else {
+        const int ended = wait_for(pid, &held->held, &interrupted);
+
+        status = judge(prog, ended, interrupted, opt->output, exit_status);
+    }
+out:
+    free(argv);
+    free(inputs);
+    free(recorder);
+    return status;
+}
