@@ -31,6 +31,7 @@ import choices
 import contents
 import description
 import devices
+import expand
 import firmware
 import hits
 import isa
@@ -243,6 +244,7 @@ CHECKS = {
     "switch": lambda j: switches.run_switch(j.tools, j.target, j.name, j.guest, j.folder),
     "gate": lambda j: switches.run_gate(j.tools, j.target, j.guest, j.folder, j.full),
     "turns": lambda j: turns.run(j.tools, j.target, j.guest, j.folder, j.path),
+    "expand": lambda j: expand.run(j.tools, j.target, j.name, j.guest, j.folder),
     "waits": lambda j: turns.run_waits(j.tools, j.target, j.guest, j.folder),
     "property": lambda j: props.run(j.tools, j.program, j.target, j.guest, j.folder),
 }
@@ -254,6 +256,7 @@ TARGETS_OF = {
     "transcript": set(transcripts.CORE),
     "places": set(ALL),
     "rewind": set(ALL),
+    "expand": {"arm", "thumb", "aarch64", "x86_64"},
     "hits": set(ALL),
     "execlog": {"arm", "thumb", "aarch64", "riscv64", "x86_64"},
     "gdb": {"arm", "aarch64", "mipsel", "mips", "riscv64", "x86_64", "i386", "s390x", "ppc64le"},

@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: MIT
+"""Programs that are executed again from a light trace (cannoli-expand).
+
+One recording has the inputs and all kinds of events; expanded with all kinds it must be equal
+in everything.  A recording of the inputs alone can be expanded, too.  In both nothing is read
+of the program's file.  The witness is the first recording itself.  Then inputs are changed on
+their way to QEMU, a byte that the system wrote and a result: the place must be named.
+
+What is left out of the comparison: events INPUT and key frames; where chunks are cut, which
+shows in the pc of changes of registers from outside, and in values that an instruction which is
+cut between chunks gave to registers on its way; times of programs with several threads, as
+calls that QEMU itself executes (clone, exit) have times of their own there.
+"""
+import itertools
+import os
+import re
+import shutil
+import struct
+import subprocess
+import sys
+
+import common
+import scenarios
+from common import Failure
+from scenarios import check
+
+KEY = re.compile(rb'^{"kind":"([a-z]+)",("ordinal":\d+,"pid":-?\d+,"tid":-?\d+)')
+REGISTER = re.compile(rb'"name":"([^"]+)","value":("[^"]*")(,"outside":true)?')
+TIME = re.compile(rb',"(?:time|duration)":[0-9.]+')
+
+# In place of cannoli-record: changes the inputs first.  Words: python, module, what, recorder.
+CHANGED = """#!/bin/sh
+for arg; do
+    case $arg in
+    --inputs=*) '%s' '%s' plant '%s' "${arg#*=}/inputs" || exit 125 ;;
+    esac
+done
+exec '%s' "$@"
+"""
+
+
+# ---------------------------------------------------------------- the same events
+
+def instructions(lines):
+    """(key, what it did in order, the last value of each register) of each instruction."""
+    for key, group in itertools.groupby(lines, lambda line: KEY.match(line).group(2)):
+        did, registers = [], {}
+        for line in group:
+            if line.startswith(b'{"kind":"reg"'):
+                name, value, outside = REGISTER.search(line).groups()
+                registers[name, outside] = value
+            else:
+                did.append(line)
+        yield key, did, registers
+
+
+def dumped(tools, trace, times):
+    # Without --events: all of them
+    p = subprocess.Popen([tools.program("tracedump"), "-q", "--json", trace], stdout=subprocess.PIPE)
+    for line in p.stdout:
+        yield line if times else TIME.sub(b"", line)
+    check(p.wait() in (0, 3), "tracedump: status %d", p.returncode)
+
+
+def compare(tools, recorded, made):
+    """Fails at the first difference; returns the instructions or events with something."""
+    times = len(scenarios.info(tools, recorded)["threads"]) == 1
+    count = 0
+    for a, b in itertools.zip_longest(instructions(dumped(tools, recorded, times)),
+                                      instructions(dumped(tools, made, times))):
+        check(a == b, "recorded %s, executed %s", shown(a, b), shown(b, a))
+        count += 1
+    return count
+
+
+def shown(a, b):
+    if a is None or b is None or a[0] != b[0]:
+        return a and a[0]
+    if a[1] != b[1]:
+        return next((line for line, other in itertools.zip_longest(a[1], b[1]) if line != other), None)
+    return a[0], sorted(set(a[2].items()) - set(b[2].items()))
+
+
+# ------------------------------------------------------------------------ runs
+
+def expand(tools, folder, light, made, program=None):
+    done = subprocess.run([program or tools.program("cannoli-expand"), "-q", "--qemu-dir", tools.qemu_dir,
+                           "-e", "all", "-o", made, light], cwd=folder, capture_output=True, text=True,
+                          timeout=common.PATIENCE)
+    return done.returncode, done.stderr
+
+
+def expanded(tools, folder, light, made):
+    status, said = expand(tools, folder, light, made)
+    check(status in (0, 3), "%s: status %d: %s", os.path.basename(light), status, said[-700:])
+
+
+def record(tools, target, name, guest, folder, what, *options):
+    trace = os.path.join(tools.work, "expand-%s-%s-%s.ctr" % (target, name, what))
+    done = common.record(tools, trace, guest, None, folder, options=("--light", "--follow-exec", *options))
+    check(os.path.exists(trace), "it was not recorded: %s", done.stderr[-300:])
+    return trace
+
+
+def planted(tools, guest_folder, trace, what):
+    """Whether there was something to change; if so, it was found."""
+    folder = trace + ".tool"
+    os.makedirs(folder, exist_ok=True)
+    program = shutil.copy(tools.program("cannoli-expand"), folder)
+    script = os.path.join(folder, "cannoli-record")
+    with open(script, "w", encoding="utf-8") as f:
+        f.write(CHANGED % (sys.executable, os.path.abspath(__file__), what,
+                           tools.program("cannoli-record")))
+    os.chmod(script, 0o755)
+    made = trace + ".made"
+    status, said = expand(tools, guest_folder, trace, made, program)
+    shutil.rmtree(folder)
+    if status == 0:
+        raise Failure("a changed %s is not found" % what)
+    check(status == 1 and "the second execution differs at ordinal " in said or
+          "there is nothing to change" in said, "changed %s: status %d: %s", what, status, said[-700:])
+    check(not os.path.exists(made), "a trace that differs is left")
+    return "there is nothing to change" not in said
+
+
+def without_seed(guest):
+    """A light trace has a seed of its own."""
+    at = guest.index("-seed") if "-seed" in guest else len(guest)
+    return guest[:at] + guest[at + 2:]
+
+
+def run(tools, target, name, guest, folder):
+    guest = without_seed(guest)
+    whole = record(tools, target, name, guest, folder, "whole", "--events", "all")
+    made = whole + ".made"
+    expanded(tools, folder, whole, made)
+    count = compare(tools, whole, made)
+    common.drop_file(made)
+    found = [what for what in ("byte", "result") if planted(tools, folder, whole, what)]
+    light = record(tools, target, name, guest, folder, "light")
+    expanded(tools, folder, light, made)
+    sizes = os.path.getsize(light), os.path.getsize(made)
+    for path in (whole, light, made):
+        common.drop_file(path)
+    return "%d instructions and more equal; changed: %s; %d KiB became %d" % (
+        count, ", ".join(found) or "nothing", sizes[0] >> 10, sizes[1] >> 10)
+
+
+# --------------------------------------------------- changed inputs, in a process of its own
+
+def plant(what, path):
+    """Flips a bit of the last write of the system to memory, or result, that a call made."""
+    with open(path, "rb") as f:
+        data = bytearray(f.read())
+    threads, = struct.unpack_from("<I", data, 12)
+    place = None
+    for thread in range(threads):
+        at, size = struct.unpack_from("<QQ", data, 40 + 64 * thread)
+        end = at + size
+        began = False
+        while at < end:
+            insns, _, kind, size = struct.unpack_from("<QQII", data, at)
+            payload = at + 32
+            began = began or insns
+            if began and what == "byte" and kind == 3 and data[payload + 16] & 1 and size > 24:
+                place = payload + 24
+            elif began and what == "result" and kind == 2 and not data[payload + 4] & 1:
+                place = payload + 8
+            at = payload + (size + 7) // 8 * 8
+    if not place:
+        sys.exit("there is nothing to change")
+    data[place] ^= 4
+    with open(path, "wb") as f:
+        f.write(data)
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "plant":
+        plant(*sys.argv[2:])
