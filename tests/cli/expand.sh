@@ -145,6 +145,11 @@ rm made.ctr
 run 1 $expand -q --qemu-dir . -o out.ctr light.ctr
 one_line "no trace"
 grep -q "cannoli-record made no trace: status 7$" stderr || fail "no trace: $(cat stderr)"
+# An address that is not free, before the program has begun
+echo 122 >status
+run 1 $expand -q --qemu-dir . -o out.ctr light.ctr
+one_line "no place"
+grep -q 'could not map the program.s memory at its addresses$' stderr || fail "no place: $(cat stderr)"
 echo 2 >status
 run 2 $expand -q --qemu-dir . -o out.ctr light.ctr
 printf '#!/bin/sh\nkill -9 $$\n' >tool/cannoli-record

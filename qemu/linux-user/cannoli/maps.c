@@ -308,6 +308,9 @@ void cannoli_mmap(int64_t ret, uint64_t len, int prot, int flags, int fd,
     if (!t && ret != -1 && !(flags & (MAP_FIXED | MAP_FIXED_NOREPLACE))) {
         cannoli_light_placed(ret);
     }
+    if (!t && ret == -1 && flags & MAP_FIXED_NOREPLACE && cannoli_expanding) {
+        _exit(INPUTS_STATUS_PLACE);
+    }
     if (!t || was_brk(t, ret == -1)) {
         return;
     }
