@@ -14,83 +14,13 @@
 
 #include "cannoli/mempipe.h"
 #include "common/options.h"
+#include "common/qemu.h"
 #include "elf_target.h"
 #include "launch_machine.h"
 #include "script.h"
 #include "selection.h"
 
 #define PROG "cannoli-record"
-
-static bool is_executable(const char *path)
-{
-    struct stat st;
-
-    return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
-}
-
-static char *join(const char *dir, size_t dir_len, const char *name)
-{
-    char *path;
-
-    if (dir_len == 0) {
-        dir = ".";
-        dir_len = 1;
-    }
-    return asprintf(&path, "%.*s/%s", (int)dir_len, dir, name) < 0 ? NULL : path;
-}
-
-/* Looks for `name' in one folder, or in a list with colons. */
-static char *find_in(const char *dirs, const char *name)
-{
-    while (dirs) {
-        const char *end = strchrnul(dirs, ':');
-        char *path = join(dirs, (size_t)(end - dirs), name);
-
-        if (path && is_executable(path)) {
-            return path;
-        }
-        free(path);
-        dirs = *end ? end + 1 : NULL;
-    }
-    return NULL;
-}
-
-static char *find_qemu(const char *name, const char *qemu_dir, char **looked)
-{
-    char *libexec = selection_beside("libexec/cannoli");
-    const char *env = secure_getenv("CANNOLI_QEMU_DIR");
-    char *path = NULL;
-
-    *looked = NULL;
-    if (qemu_dir) {
-        path = find_in(qemu_dir, name);
-        if (!path && asprintf(looked, "'%s'", qemu_dir) < 0) {
-            *looked = NULL;
-        }
-        free(libexec);
-        return path;
-    }
-    if (env && *env) {
-        path = find_in(env, name);
-    }
-    if (!path && libexec) {
-        path = join(libexec, strlen(libexec), name);
-        if (path && !is_executable(path)) {
-            free(path);
-            path = NULL;
-        }
-    }
-    if (!path) {
-        path = find_in(secure_getenv("PATH"), name);
-    }
-    if (!path &&
-        asprintf(looked, "%s%s'%s' or PATH", env && *env ? "CANNOLI_QEMU_DIR, " : "", "",
-                 libexec ? libexec : "../libexec/cannoli") < 0) {
-        *looked = NULL;
-    }
-    free(libexec);
-    return path;
-}
 
 /* Whether a patched QEMU is at `path'; a wrapper script is accepted. */
 static int check_qemu(const char *path)
@@ -135,37 +65,6 @@ static bool is_qemu_name(const char *base)
 {
     return is_system_name(base) ||
            (!strncmp(base, QEMU, strlen(QEMU)) && elf_is_target(base + strlen(QEMU)));
-}
-
-/* Options of qemu-user that have an argument of their own. */
-static bool qemu_option_has_arg(const char *opt)
-{
-    static const char *const with_arg[] = {
-        "g", "L",    "s",     "cpu",    "E",       "U",         "0",
-        "r", "B",    "R",     "d",      "dfilter", "D",         "p",
-        "t", "seed", "trace", "plugin", "tb-size", "rtsig-map", "cannoli",
-    };
-
-    for (size_t i = 0; i < sizeof(with_arg) / sizeof(with_arg[0]); i++) {
-        if (!strcmp(opt, with_arg[i])) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static bool qemu_option_alone(const char *opt)
-{
-    static const char *const alone[] = {
-        "one-insn-per-tb", "strace", "perfmap", "jitdump", "xtensa-abi-call0",
-    };
-
-    for (size_t i = 0; i < sizeof(alone) / sizeof(alone[0]); i++) {
-        if (!strcmp(opt, alone[i])) {
-            return true;
-        }
-    }
-    return false;
 }
 
 /*
@@ -265,13 +164,13 @@ static int plan_qemu(struct launch_plan *plan, char **command, const char *qemu_
             tool_error(PROG, "cannot run '%s': %s", command[0], strerror(errno));
             return LAUNCH_NOT_FOUND;
         }
-        if (!is_executable(command[0])) {
+        if (!program_is_executable(command[0])) {
             tool_error(PROG, "cannot run '%s': %s", command[0], strerror(EACCES));
             return LAUNCH_NOT_EXECUTABLE;
         }
     } else {
         char *looked;
-        plan->qemu = find_qemu(command[0], qemu_dir, &looked);
+        plan->qemu = qemu_find(command[0], qemu_dir, &looked);
         if (!plan->qemu) {
             tool_error(PROG,
                        "there is no %s in %s: build it with scripts/setup.sh, or say "
@@ -290,7 +189,8 @@ static int plan_qemu(struct launch_plan *plan, char **command, const char *qemu_
 /* Where the program `name' is, as the shell looks for it; NULL after one line on stderr. */
 static char *find_program(const char *name, int *status)
 {
-    char *path = strchr(name, '/') ? strdup(name) : find_in(secure_getenv("PATH"), name);
+    char *path =
+        strchr(name, '/') ? strdup(name) : program_find(secure_getenv("PATH"), name);
     struct stat st;
 
     *status = LAUNCH_NOT_FOUND;
@@ -384,7 +284,7 @@ static int plan_program(struct launch_plan *plan, const char *path, const char *
     if (asprintf(&name, "qemu-%s", target) < 0) {
         return LAUNCH_FAILED;
     }
-    plan->qemu = find_qemu(name, qemu_dir, &looked);
+    plan->qemu = qemu_find(name, qemu_dir, &looked);
     if (!plan->qemu) {
         tool_error(PROG,
                    "'%s' needs %s, and there is none in %s: build it with "

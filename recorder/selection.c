@@ -13,6 +13,7 @@
 
 #include "cannoli/mempipe.h"
 #include "common/items.h"
+#include "common/qemu.h"
 #include "common/quantity.h"
 
 #define FILTER_LIBRARY "lib/cannoli/libcannoli-filter.so"
@@ -72,24 +73,6 @@ char *selection_path(const char *line, const char **rest)
         *rest = *line ? line + 1 : line;
     }
     return path;
-}
-
-char *selection_beside(const char *name)
-{
-    char self[PATH_MAX];
-    ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
-    char *path;
-
-    for (int cut = 0; cut < 2; cut++) {
-        while (n > 0 && self[n - 1] != '/') {
-            n--;
-        }
-        if (n <= 0) {
-            return NULL;
-        }
-        n--;
-    }
-    return asprintf(&path, "%.*s/%s", (int)n, self, name) < 0 ? NULL : path;
 }
 
 char *selection_line(const char *text)
@@ -411,7 +394,7 @@ int selection_option(struct selection *sel, struct tool_options *o, int key)
 /* The library of built-in filters, last. */
 static int add_library(struct selection *sel, const char *prog)
 {
-    char *path = selection_beside(FILTER_LIBRARY), *report = NULL;
+    char *path = program_beside(FILTER_LIBRARY), *report = NULL;
     char *doubled = path ? double_commas(path) : NULL, *line = NULL;
     int status = 125;
 

@@ -127,7 +127,4 @@ char *selection_line(const char *text);
  * to what comes after its comma, or to "". */
 char *selection_path(const char *line, const char **rest);
 
-/* ../NAME as seen from the folder that holds this program; malloc'ed, or NULL. */
-char *selection_beside(const char *name);
-
 #endif

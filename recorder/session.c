@@ -290,8 +290,9 @@ static int open_ring(struct session *s)
 /* The times of events count from here: now, or when the program ran that runs again. */
 static int set_start(struct session *s)
 {
-    struct inputs_header h = {0};
+    struct inputs_header h;
     char *path = NULL;
+    bool ok;
     int fd;
 
     s->start_ns = clock_ns(CLOCK_MONOTONIC);
@@ -303,18 +304,20 @@ static int set_start(struct session *s)
         path = NULL;
     }
     fd = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
-    if (fd < 0 || read(fd, &h, sizeof(h)) != sizeof(h) || h.magic != INPUTS_MAGIC ||
-        h.version != INPUTS_VERSION) {
-        tool_error(PROG, "'%s' is no folder of inputs of this version",
-                   s->config->inputs);
-    }
+    ok = fd >= 0 && read(fd, &h, sizeof(h)) == sizeof(h) && h.magic == INPUTS_MAGIC &&
+         h.version == INPUTS_VERSION;
     if (fd >= 0) {
         close(fd);
     }
     free(path);
+    if (!ok) {
+        tool_error(PROG, "'%s' is no folder of inputs of this version",
+                   s->config->inputs);
+        return LAUNCH_FAILED;
+    }
     s->start_ns = h.start_ns;
     s->start_realtime_ns = h.start_realtime_ns;
-    return h.magic == INPUTS_MAGIC && h.version == INPUTS_VERSION ? 0 : LAUNCH_FAILED;
+    return 0;
 }
 
 /* What is known of the trace before the guest runs. */

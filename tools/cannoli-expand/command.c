@@ -9,21 +9,13 @@
 #include <string.h>
 
 #include "common/options.h"
+#include "common/qemu.h"
 #include "programs.h"
 
 /* Options of QEMU that the second execution has no use for. */
-static const struct {
-    const char *name;
-    bool arg;
-} dropped[] = {
-    {"g", true},        {"d", true},       {"D", true},       {"dfilter", true},
-    {"trace", true},    {"plugin", true},  {"strace", false}, {"perfmap", false},
-    {"jitdump", false}, {"cannoli", true}, {"0", true},       {"E", true},
-    {"U", true},        {"seed", true},
-};
-/* Those that it needs, with an argument; the others stand alone. */
-static const char *const with_arg[] = {"L", "s", "cpu", "r",       "B",
-                                       "R", "p", "t",   "tb-size", "rtsig-map"};
+static const char *const dropped[] = {"g",      "d",      "D",       "dfilter", "trace",
+                                      "plugin", "strace", "perfmap", "jitdump", "cannoli",
+                                      "0",      "E",      "U",       "seed"};
 
 static const char *base_of(const char *path)
 {
@@ -32,10 +24,10 @@ static const char *base_of(const char *path)
     return slash ? slash + 1 : path;
 }
 
-static bool has_arg(const char *option)
+static bool is_dropped(const char *option)
 {
-    for (size_t i = 0; i < sizeof(with_arg) / sizeof(with_arg[0]); i++) {
-        if (!strcmp(option, with_arg[i])) {
+    for (size_t i = 0; i < sizeof(dropped) / sizeof(dropped[0]); i++) {
+        if (!strcmp(option, dropped[i])) {
             return true;
         }
     }
@@ -53,19 +45,14 @@ static int add_options(const char **to, const struct ctr_info *info, int guest_a
     }
     for (int i = 1; i < end;) {
         const char *name = info->argv[i] + (info->argv[i][0] == '-');
-        size_t k = 0;
         int words;
 
         name += name[0] == '-';
-        while (k < sizeof(dropped) / sizeof(dropped[0]) &&
-               strcmp(name, dropped[k].name)) {
-            k++;
-        }
-        if (k < sizeof(dropped) / sizeof(dropped[0])) {
-            i += 1 + dropped[k].arg;
+        words = 1 + qemu_option_has_arg(name);
+        if (is_dropped(name)) {
+            i += words;
             continue;
         }
-        words = 1 + has_arg(name);
         while (words-- && i < end) {
             to[n++] = info->argv[i++];
         }

@@ -109,7 +109,7 @@ static int write_file(const struct files *f, const struct ctr_file *file)
 }
 
 /* Whether the event gives a range other contents than zeros or those that are elsewhere in
- * memory.  Devices have no contents of their own: loads from them are in the trace. */
+ * memory.  Devices have none that are known: an execution that depends on them differs. */
 static bool maps_file(const struct ctr_map *m)
 {
     static const char devices[] = "/dev/", shared[] = "/dev/shm/";

@@ -431,7 +431,7 @@ static void take_and_do(CPUState *cpu)
                cannoli_second_result(cpu)) {
         *cannoli_second_result(cpu) = ldq_le_p(payload_of(i->at) + 8);
     } else if (in->type == CTR_EVENT_MAP && !i->natively) {
-        cannoli_input_map(cpu, in, payload_of(i->at), i->is_mmap ? i->prot : 0);
+        cannoli_input_map(cpu, in, payload_of(i->at), i->prot);
     }
     take(cpu);
 }
@@ -491,7 +491,7 @@ static G_NORETURN void stop(CPUState *cpu)
     CPU_FOREACH (other) {
         others += other != cpu;
     }
-    while (qatomic_fetch_inc(&stopped) < others) {
+    if (qatomic_fetch_inc(&stopped) < others) {
         for (;;) {
             pause(); /* until the others are here, or end the process */
         }
@@ -778,9 +778,10 @@ bool cannoli_expand_call(CPUState *cpu, int num, abi_long *ret,
         return false;
     }
     i->natively = false;
-    i->is_mmap =
-        g_str_has_prefix(call.name, "mmap") || strstr(call.name, "mprotect");
-    i->prot = call.args[2];
+    i->prot =
+        g_str_has_prefix(call.name, "mmap") || strstr(call.name, "mprotect")
+            ? call.args[2]
+            : 0;
     while (i->at != end) {
         take_and_do(cpu);
     }
@@ -815,7 +816,7 @@ void cannoli_expand_return(CPUState *cpu, int num, abi_long *ret)
         take_and_do(cpu);
     }
     take(cpu);
-    i->natively = i->is_mmap = i->in_fork = false;
+    i->natively = i->in_fork = false;
 }
 
 /* ---- signals ---- */

@@ -20,9 +20,9 @@ typedef struct CannoliInputs {
     bool emitting; /* an input becomes an event */
     bool in_frame; /* the next ones are the frame of a signal */
     bool in_fork;  /* it begins in the child of a fork */
-    bool natively; /* QEMU executes the system call that is under way ... */
-    bool is_mmap;  /* ... which maps or protects memory with this: */
-    uint32_t prot;
+    bool natively; /* QEMU executes the system call that is under way */
+    uint32_t
+        prot; /* with which one under way maps or protects memory; 0: none */
     const uint8_t *clock; /* the input with the next value of a clock */
     uint32_t clock_used;  /* of its values */
 } CannoliInputs;
@@ -54,7 +54,9 @@ target_ulong *cannoli_second_result(CPUState *cpu);
 uint64_t cannoli_light_second(CPUState *cpu);
 /* The call returns: a second result is recorded. */
 void cannoli_light_return(CPUState *cpu, uint64_t before);
-/* In expand.c: a signal. */
+/* In expand.c: instructions up to the next input; false: it is due. */
+bool cannoli_expand_renew(CPUState *cpu);
+/* A signal. */
 void cannoli_expand_signal(CPUState *cpu, int sig);
 
 /* Opens file `number' of the folder; exits if that fails. */

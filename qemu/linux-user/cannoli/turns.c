@@ -24,6 +24,7 @@
 #include "user/signal.h"
 #include "cannoli/turns.h"
 #include "turn.h"
+#include "expand.h"
 #include <sys/syscall.h>
 #include <linux/futex.h>
 
@@ -348,6 +349,9 @@ void cannoli_turn_enter(CPUState *cpu)
 
 bool cannoli_turn_renew(CPUState *cpu)
 {
+    if (cannoli_expanding) {
+        return cannoli_expand_renew(cpu);
+    }
     if (mempipe_turns_any(cannoli_pipes(), nr_pipes())) {
         return false;
     }

@@ -250,8 +250,7 @@ static void ran_out(CPUState *cpu, const TranslationBlock *tb)
         if (n) {
             c->budget += n;
         } else if (quantum_ends(cpu, need)) {
-            if (cannoli_expanding ? !cannoli_expand_renew(cpu)
-                                  : !cannoli_turn_renew(cpu)) {
+            if (!cannoli_turn_renew(cpu)) {
                 /* It is another thread's turn, or an input is due. */
                 g->quantum_over = true;
                 cpu_exit(cpu);

@@ -78,7 +78,10 @@ void cannoli_turn_hold(CPUState *cpu);
 void cannoli_turn_let_go(CPUState *cpu);
 /* Before translated code: passes the turn on if its quantum is over. */
 void cannoli_turn_enter(CPUState *cpu);
-/* The quantum is over: a new one begins, unless others are ready. */
+/*
+ * The quantum is over: a new one begins, unless others are ready, or an input
+ * is due.
+ */
 bool cannoli_turn_renew(CPUState *cpu);
 
 /*
@@ -91,8 +94,7 @@ void cannoli_light_program(CPUState *cpu);
 void cannoli_light_clocks(CPUState *cpu);
 /*
  * emits: an event of this type is not one of those that come from the
- * recording; enter, before translated code: what is due is done; renew: the
- * thread has no instructions to execute before the next input, if it is false.
+ * recording; enter, before translated code: what is due is done.
  */
 uint64_t cannoli_expand_now(void);
 /* A new thread, whose creator waits; it gets its pipe; it has ended. */
@@ -102,7 +104,6 @@ void cannoli_expand_pass(void);
 bool cannoli_expand_emits(const struct CannoliThread *t, uint32_t type);
 void cannoli_expand_thread(CPUState *cpu, uint32_t op);
 void cannoli_expand_enter(CPUState *cpu);
-bool cannoli_expand_renew(CPUState *cpu);
 
 /* Records the pages that the recorder requests; outside of translated code. */
 void cannoli_keyframes_begin(struct CannoliThread *t);
@@ -130,7 +131,6 @@ void cannoli_keyframes(CPUState *cpu);
 #define cannoli_expand_emits(t, type) true
 #define cannoli_expand_thread(cpu, op)
 #define cannoli_expand_enter(cpu)
-#define cannoli_expand_renew(cpu) false
 /* The block that has ended entered or left the kernel. */
 void cannoli_transition(CPUState *cpu);
 /* It leaves the main loop, perhaps in the middle of a delivery. */
