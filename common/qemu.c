@@ -79,13 +79,14 @@ char *qemu_find(const char *name, const char *qemu_dir, char **looked)
     return path;
 }
 
-char *program_beside(const char *name)
+/* NAME as seen from the folder of this program, or `up' folders above it. */
+static char *from_here(int up, const char *name)
 {
     char self[PATH_MAX];
     ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
     char *path;
 
-    for (int cut = 0; cut < 2; cut++) {
+    for (int cut = 0; cut <= up; cut++) {
         while (n > 0 && self[n - 1] != '/') {
             n--;
         }
@@ -95,6 +96,22 @@ char *program_beside(const char *name)
         n--;
     }
     return asprintf(&path, "%.*s/%s", (int)n, self, name) < 0 ? NULL : path;
+}
+
+char *program_beside(const char *name)
+{
+    return from_here(1, name);
+}
+
+char *program_sibling(const char *name)
+{
+    char *path = from_here(0, name);
+
+    if (path && !program_is_executable(path)) {
+        free(path);
+        path = NULL;
+    }
+    return path ? path : program_find(secure_getenv("PATH"), name);
 }
 
 bool qemu_option_has_arg(const char *opt)

@@ -13,6 +13,8 @@ bool program_is_executable(const char *path);
 char *program_find(const char *dirs, const char *name);
 /* ../NAME as seen from the folder that holds this program. */
 char *program_beside(const char *name);
+/* The program NAME of this project: in the folder of this program, or in PATH. */
+char *program_sibling(const char *name);
 
 /*
  * The QEMU `name': in qemu_dir, if it is not NULL; else where CANNOLI_QEMU_DIR says, beside this

@@ -157,3 +157,33 @@ bool quantity_parse_seconds(const char *text, uint64_t *ns)
     *ns = (uint64_t)(v * 1e9 + 0.5);
     return true;
 }
+
+bool quantity_parse_size(const char *text, uint64_t *bytes)
+{
+    static const char units[] = "KMG";
+    size_t n = strspn(text, "0123456789");
+    const char *unit = text[n] ? strchr(units, text[n]) : NULL;
+    char digits[16];
+    uint64_t v;
+
+    if (!n || n >= sizeof(digits)) {
+        return false;
+    }
+    memcpy(digits, text, n);
+    digits[n] = '\0';
+    if (!tool_parse_u64(digits, &v)) {
+        return false;
+    }
+    text += n;
+    if (unit) {
+        unsigned shift = 10 * (unsigned)(unit - units + 1);
+
+        if (v >> (63 - shift)) {
+            return false;
+        }
+        v <<= shift;
+        text += !strcmp(text + 1, "iB") ? 3 : 1;
+    }
+    *bytes = v;
+    return !*text;
+}

@@ -18,5 +18,7 @@ bool quantity_time(const char *text, uint32_t len, uint64_t *ns);
 bool quantity_parse(const char *text, uint64_t *value);
 /* quantity_time of a whole argument; without a unit it is seconds: "1.5". */
 bool quantity_parse_seconds(const char *text, uint64_t *ns);
+/* A whole argument that is a number of bytes: "4096", "64K", "64KiB" (powers of 1024), "1M", "2G". */
+bool quantity_parse_size(const char *text, uint64_t *bytes);
 
 #endif

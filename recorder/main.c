@@ -11,6 +11,7 @@
 
 #include "cannoli/mempipe.h"
 #include "common/options.h"
+#include "common/quantity.h"
 #include "jitter_check.h"
 #include "ring.h"
 #include "session.h"
@@ -169,37 +170,6 @@ static bool parse_events(const char *text, struct session_config *config)
     return true;
 }
 
-/* "4096", "64K", "64KiB", "1MiB". */
-static bool parse_size(const char *text, uint64_t *bytes)
-{
-    static const char units[] = "KMG";
-    size_t n = strspn(text, "0123456789");
-    const char *unit = text[n] ? strchr(units, text[n]) : NULL;
-    char digits[16];
-    uint64_t v;
-
-    if (!n || n >= sizeof(digits)) {
-        return false;
-    }
-    memcpy(digits, text, n);
-    digits[n] = '\0';
-    if (!tool_parse_u64(digits, &v)) {
-        return false;
-    }
-    text += n;
-    if (unit) {
-        unsigned shift = 10 * (unsigned)(unit - units + 1);
-
-        if (v >> (63 - shift)) {
-            return false;
-        }
-        v <<= shift;
-        text += !strcmp(text + 1, "iB") ? 3 : 1;
-    }
-    *bytes = v;
-    return !*text;
-}
-
 /* A size, or "all". */
 static bool parse_limit(const char *text, uint32_t *bytes)
 {
@@ -209,7 +179,7 @@ static bool parse_limit(const char *text, uint32_t *bytes)
         *bytes = UINT32_MAX;
         return true;
     }
-    if (!parse_size(text, &v) || v >= UINT32_MAX) {
+    if (!quantity_parse_size(text, &v) || v >= UINT32_MAX) {
         return false;
     }
     *bytes = (uint32_t)v;
@@ -335,8 +305,8 @@ static int parse(struct tool_options *o, struct session_config *config,
             }
             break;
         case OPT_RING:
-            if (!parse_size(o->arg, &config->ring) || config->ring < RING_MIN_BYTES ||
-                config->ring > RING_MAX_BYTES) {
+            if (!quantity_parse_size(o->arg, &config->ring) ||
+                config->ring < RING_MIN_BYTES || config->ring > RING_MAX_BYTES) {
                 return tool_usage_error(o->prog, "'%s' is no size from 1 MiB to 1024 GiB",
                                         o->arg);
             }

@@ -5,37 +5,17 @@
  */
 #include "programs.h"
 
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "common/options.h"
 #include "common/qemu.h"
 
-/* The folder of this program; to has PATH_MAX bytes. */
-static const char *own_folder(char *to)
-{
-    const ssize_t n = readlink("/proc/self/exe", to, PATH_MAX - 1);
-    char *slash;
-
-    to[n > 0 ? n : 0] = 0;
-    slash = strrchr(to, '/');
-    if (!slash) {
-        return NULL;
-    }
-    *slash = 0;
-    return to;
-}
-
 char *program_recorder(const char *prog)
 {
     static const char name[] = "cannoli-record";
-    char folder[PATH_MAX];
-    char *path = program_find(own_folder(folder), name);
+    char *path = program_sibling(name);
 
-    path = path ? path : program_find(getenv("PATH"), name);
     if (!path) {
         tool_error(prog, "there is no %s, neither beside this program nor in PATH", name);
     }
