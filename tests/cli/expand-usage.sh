@@ -11,7 +11,6 @@ usage() {
     is_usage cannoli-expand "$@"
 }
 usage
-usage light.ctr
 usage -o out.ctr
 usage -o out.ctr light.ctr other.ctr
 usage -o - light.ctr
@@ -20,12 +19,14 @@ usage -e nothing -o out.ctr light.ctr
 usage -e mem,int -o out.ctr light.ctr
 usage --qemu-dir= -o out.ctr light.ctr
 usage --nonsense -o out.ctr light.ctr
+usage --expand-limit 0 light.ctr
+usage --expand-limit 5X light.ctr
 run 0 "$expand" --help
 silent --help
 grep -q '^Usage: cannoli-expand ' stdout || fail "--help"
 run 0 "$expand" --version
 grep -Eq '^cannoli-expand \(cannoli\) [0-9.]+$' stdout || fail "--version: $(cat stdout)"
-help_and_man cannoli-expand 8
+help_and_man cannoli-expand 9
 
 # refused WORDS FILE
 refused() {

@@ -2,7 +2,8 @@
 /*
  * `mktrace light': a light trace, as cannoli-expand reads it: a program that gets a few things
  * from outside, on machines of both word sizes and byte orders, one of whose stacks grows up.
- * A word plants something that cannot be expanded, or a difference.
+ * A word plants something that cannot be expanded, or a difference; mem and val make the
+ * expansion, with a store.
  */
 #include <elf.h>
 #include <stdio.h>
@@ -33,6 +34,11 @@ static const struct machine {
 static bool plant(const char *what, const char *word)
 {
     return !strcmp(what, word);
+}
+
+static bool is_full(const char *what)
+{
+    return plant(what, "mem") || plant(what, "val");
 }
 
 /* -------------------------------------------------------------------- stack */
@@ -143,10 +149,12 @@ static void begin(struct maker *m, const struct machine *a, const char *what)
     if (!plant(what, "no-stack")) {
         map_event(m, CTR_MAP_INITIAL, STACK, STACK_BYTES, 0, "[stack]");
     }
-    if (!plant(what, "no-seed")) {
+    if (!plant(what, "no-seed") && !is_full(what)) {
         input_event(m, CTR_INPUT_SEED, 1, 0x5eed);
     }
-    input_event(m, CTR_INPUT_LAYOUT, 2, LOADER);
+    if (!is_full(what)) {
+        input_event(m, CTR_INPUT_LAYOUT, 2, LOADER);
+    }
     stack(m, a);
 }
 
@@ -220,17 +228,23 @@ void make_light(const char *path, const char *target, const char *what)
     uint32_t events = CTR_EVENTS_EXEC | CTR_EVENTS_SYS | CTR_EVENTS_MAP | CTR_EVENTS_THR |
                       CTR_EVENTS_TIME | CTR_EVENTS_MARK | CTR_EVENTS_INPUT;
     struct maker m = {.selection = plant(what, "selection") ? "--module app" : ""};
+    const bool full = is_full(what);
 
     while (strcmp(a->target, target)) {
         if (++a == machines + sizeof(machines) / sizeof(machines[0])) {
             exit(2);
         }
     }
-    events &= plant(what, "no-input") ? ~CTR_EVENTS_INPUT : ~0u;
+    events &= plant(what, "no-input") || full ? ~CTR_EVENTS_INPUT : ~0u;
+    events |= full ? CTR_EVENTS_MEM : 0;
+    events |= plant(what, "val") ? CTR_EVENTS_VAL : 0;
     maker_open(&m, path, a->target, a->e_machine, a->big_endian, 8 * a->word, events);
     for (unsigned i = 0; i < 4; i++) {
         block_insn(&b, "\x01\x02\x03\x04", 4);
-        block_insn(&other, i == 2 ? "\x01\x02\x03\x05" : "\x01\x02\x03\x04", 4);
+        block_insn(&other, i == 2 && !full ? "\x01\x02\x03\x05" : "\x01\x02\x03\x04", 4);
+        if (i == 2 && full) {
+            block_slot(&other, 0, CTR_ACCESS_STORE | 2);
+        }
     }
     add_block(&m, &b);
     add_block(&m, &other);
@@ -244,10 +258,18 @@ void make_light(const char *path, const char *target, const char *what)
                 get_random(&m, what);
             } else if (chunk == 2 && run == 0) {
                 map_more(&m, what);
-            } else if (chunk == 2 && run == 7 && !plant(what, "no-input")) {
+            } else if (chunk == 2 && run == 7 && events & CTR_EVENTS_INPUT) {
                 input_event(&m, CTR_INPUT_CLOCK, 3, 0x1000);
             }
-            put_word(&m, plant(what, "insn") && chunk == 3 && run == 77 ? 2 : 1);
+            const bool here = chunk == 3 && run == 77;
+
+            put_word(&m, (plant(what, "insn") || full) && here ? 2 : 1);
+            if (full && here) {
+                put_addr(&m, STACK + 0x20);
+                if (plant(what, "val")) {
+                    put_value(&m, 0x11223344, 4);
+                }
+            }
         }
         if (chunk == CHUNKS - 1 && !plant(what, "killed")) {
             thread_event(&m, CTR_THREAD_END, 9, 9, 1, 0, 2 /* CTR_END_GROUP */, 0, "");

@@ -10,8 +10,9 @@
 #include "command.h"
 #include "common/options.h"
 #include "compare.h"
-#include "inputs.h"
+#include "input/expansion.h"
 #include "input/trace.h"
+#include "inputs.h"
 #include "light.h"
 #include "run.h"
 #include "start.h"
@@ -23,16 +24,24 @@
 
 enum { OPT_KEEP = TOOL_OPT_LONG, OPT_QEMU_DIR };
 
-static const char *const kinds[] = {"exec", "mem", "val",  "reg", "sys",
-                                    "map",  "thr", "time", "all"};
-static const struct words event_words = WORDS_OF_STRINGS("event", kinds);
+static const struct kind {
+    const char *name;
+    uint32_t events; /* CTR_HAS_* */
+} kinds[] = {
+    {"exec", CTR_HAS_EXEC}, {"mem", CTR_HAS_MEM},   {"val", CTR_HAS_MEM | CTR_HAS_VAL},
+    {"reg", CTR_HAS_REG},   {"sys", CTR_HAS_SYS},   {"map", CTR_HAS_MAP},
+    {"thr", CTR_HAS_THR},   {"time", CTR_HAS_TIME}, {"all", EXPANSION_KINDS},
+};
+static const struct words event_words = WORDS_OF_NAMES("event", kinds);
 
 static const struct tool_option table[] = {
-    {'o', "output", "FILE", "write the trace to FILE"},
+    {'o', "output", "FILE",
+     "write the trace to FILE (default: LIGHT.ctr.expanded,\nwhere the tools look for it)"},
     {'e', "events", "LIST",
      "what to record, beside exec: mem, val, reg, sys, map,\n"
      "thr, time, all (default: all)",
      &event_words},
+    EXPANSION_OPTION_LIMIT,
     {OPT_KEEP, "keep", NULL,
      "if the second execution differs, keep its trace as\n"
      "FILE.differs"},
@@ -46,15 +55,20 @@ static const struct tool_option table[] = {
 struct options {
     const char *output, *qemu_dir, *path;
     struct run_options run;
+    struct expansion expansion; /* its limit */
+    uint32_t events;            /* CTR_HAS_*; 0: all */
     bool keep, quiet;
 };
 
-static bool parse_events(const char *text)
+static bool parse_events(const char *text, uint32_t *events)
 {
     while (text) {
-        if (words_next(&event_words, &text) == event_words.n) {
+        const size_t i = words_next(&event_words, &text);
+
+        if (i == event_words.n) {
             return false;
         }
+        *events |= kinds[i].events;
     }
     return true;
 }
@@ -68,8 +82,7 @@ static bool parse_option(void *arg, int key, const char *value)
         opt->output = value;
         return *value;
     case 'e':
-        opt->run.events = value;
-        return parse_events(value);
+        return parse_events(value, &opt->events);
     case OPT_KEEP:
         return opt->keep = true;
     case OPT_QEMU_DIR:
@@ -80,7 +93,7 @@ static bool parse_option(void *arg, int key, const char *value)
     case 'v':
         return opt->run.verbose = true;
     default:
-        return false;
+        return expansion_parse(&opt->expansion, key, value) == TOOL_PARSED;
     }
 }
 
@@ -163,42 +176,87 @@ static int finish(const struct options *opt, const struct light *l)
     return status;
 }
 
-static int expand(struct options *opt)
+/* Makes the trace opt->output of the light trace. */
+static int make(struct options *opt, const struct light *l)
 {
     struct start start = {.bytes = NULL};
-    struct light light;
-    char *made = NULL;
-    int status = light_open(&light, PROG, opt->path);
+    char list[EXPANSION_TEXT], *made = NULL;
+    int status = start_read(&start, l, 0);
 
-    status = status ? status : light_check(&light);
-    status = status ? status : start_read(&start, &light, 0);
     if (!status && !start.has_seed) {
-        status = light_refuse(&light, "the seed of random numbers is not in it");
+        status = light_refuse(l, "the seed of random numbers is not in it");
     }
     if (!status && asprintf(&made, "%s.%ld.part", opt->output, (long)getpid()) < 0) {
-        status = light_refuse(&light, "no memory");
+        status = light_refuse(l, "no memory");
     }
     if (!status) {
+        expansion_list(opt->events, list);
+        opt->run.events = *list ? list : "exec";
         opt->run.output = made;
-        opt->run.order = (light.info.events & CTR_HAS_ORDER) != 0;
-        status = execute(opt, &light, &start);
-        status = status ? status : finish(opt, &light);
+        opt->run.order = (l->info.events & CTR_HAS_ORDER) != 0;
+        opt->run.limit = opt->expansion.limit;
+        status = execute(opt, l, &start);
+        status = status ? status : finish(opt, l);
+    }
+    free(made);
+    start_free(&start);
+    return status;
+}
+
+/* Without --output: what there is already is neither made again nor lost. */
+static int keep(struct options *opt, const struct light *l)
+{
+    uint32_t have;
+    char *name = expansion_name(opt->path);
+    int status;
+
+    if (!name) {
+        return light_refuse(l, "no memory");
+    }
+    opt->output = name;
+    opt->events |= l->info.events & EXPANSION_KINDS;
+    if (expansion_check(name, &l->info, &have) == EXPANSION_NOT_ONE) {
+        tool_error(PROG,
+                   "%s: it is there already, and no expansion: say another name with -o",
+                   name);
+        status = TOOL_FAILED;
+    } else if (!(opt->events & ~have)) {
+        if (!opt->quiet) {
+            tool_error(PROG, "%s: all of it is there already", name);
+        }
+        status = TOOL_OK;
+    } else {
+        opt->events |= have & EXPANSION_KINDS;
+        status = make(opt, l);
+    }
+    opt->output = NULL;
+    free(name);
+    return status;
+}
+
+static int expand(struct options *opt)
+{
+    struct light light;
+    int status = light_open(&light, PROG, opt->path);
+
+    opt->events = opt->events ? opt->events : EXPANSION_KINDS;
+    status = status ? status : light_check(&light);
+    if (!status) {
+        status = opt->output ? make(opt, &light) : keep(opt, &light);
     }
     if (!status) {
         status = tool_trace_status(PROG, opt->path, light.tr, opt->quiet);
     }
-    free(made);
-    start_free(&start);
     light_close(&light);
     return status;
 }
 
 int main(int argc, char **argv)
 {
-    struct options opt = {.run = {.events = "all"}};
+    struct options opt = {.expansion = {.limit = 0}};
     struct tool_options o = {
         .prog = PROG,
-        .usage = "[OPTION]... -o FILE LIGHT.ctr",
+        .usage = "[OPTION]... LIGHT.ctr",
         .about =
             "Executes a program again that was recorded with cannoli-record --light, and\n"
             "records what that trace does not have.  Nothing that the program does has\n"
@@ -210,9 +268,7 @@ int main(int argc, char **argv)
     int status = tool_options_parse(&o, parse_option, &opt, &opt.path);
 
     if (status == TOOL_OK && opt.path) {
-        if (!opt.output) {
-            status = tool_usage_error(PROG, "-o is missing: where the trace goes");
-        } else if (!strcmp(opt.output, "-")) {
+        if (opt.output && !strcmp(opt.output, "-")) {
             status = tool_usage_error(PROG, "the trace is compared first, so that it "
                                             "cannot go to standard output");
         } else {

@@ -9,10 +9,12 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -122,40 +124,68 @@ static void child(const char *prog, const char **argv, char **envp, const sigset
     _exit(NOT_STARTED);
 }
 
+/* Whether the trace is larger than it may be. */
+static bool is_too_large(const struct run_options *opt)
+{
+    struct stat st;
+
+    return opt->limit && !stat(opt->output, &st) && (uint64_t)st.st_size > opt->limit;
+}
+
+/* Why a recorder was ended. */
+struct ended {
+    int interrupted; /* a signal came, or 0 */
+    bool too_large;
+};
+
 /*
  * Waits for the recorder, and passes signals on to it, so that it ends; those of a terminal
- * it gets itself.  -1: it cannot be waited for; else its status, and in *interrupted a signal.
+ * it gets itself.  -1: it cannot be waited for; else its status.
  */
-static int wait_for(pid_t pid, const sigset_t *blocked, int *interrupted)
+static int wait_for(pid_t pid, const sigset_t *blocked, const struct run_options *opt,
+                    struct ended *why)
 {
+    const struct timespec tick = {.tv_nsec = 200 * 1000 * 1000};
     siginfo_t info;
-    int status;
+    int status, signal;
     pid_t ended;
 
     for (;;) {
         ended = waitpid(pid, &status, WNOHANG);
         if (ended) {
+            why->too_large |= ended == pid && is_too_large(opt);
             return ended == pid ? status : -1;
         }
-        if (sigwaitinfo(blocked, &info) > 0 && info.si_signo != SIGCHLD) {
-            *interrupted = info.si_signo;
+        signal = sigtimedwait(blocked, &info, &tick);
+        if (signal > 0 && signal != SIGCHLD) {
+            why->interrupted = signal;
             if (info.si_code != SI_KERNEL) {
-                kill(pid, info.si_signo);
+                kill(pid, signal);
             }
+        }
+        if (!why->too_large && is_too_large(opt)) {
+            why->too_large = true;
+            kill(pid, SIGTERM);
         }
     }
 }
 
 /* What the end of the recorder means. */
-static int judge(const char *prog, int status, int interrupted, const char *output,
-                 int *exit_status)
+static int judge(const char *prog, int status, const struct ended *why,
+                 const struct run_options *opt, int *exit_status)
 {
     if (status == -1) {
         tool_error(prog, "cannot wait for cannoli-record: %s", strerror(errno));
         return TOOL_FAILED;
     }
-    if (interrupted) {
-        tool_error(prog, "interrupted by signal %d", interrupted);
+    if (why->interrupted) {
+        tool_error(prog, "interrupted by signal %d", why->interrupted);
+        return TOOL_FAILED;
+    }
+    if (why->too_large) {
+        tool_error(prog,
+                   "the trace would be larger than %" PRIu64 " bytes (--expand-limit)",
+                   opt->limit);
         return TOOL_FAILED;
     }
     if (WIFSIGNALED(status)) {
@@ -164,7 +194,7 @@ static int judge(const char *prog, int status, int interrupted, const char *outp
     }
     *exit_status = WEXITSTATUS(status);
     /* If QEMU finds no place for the program there is none yet, either. */
-    if (!access(output, F_OK) || *exit_status == INPUTS_STATUS_PLACE) {
+    if (!access(opt->output, F_OK) || *exit_status == INPUTS_STATUS_PLACE) {
         return TOOL_OK;
     }
     if (WEXITSTATUS(status) == TOOL_USAGE) {
@@ -189,7 +219,8 @@ int run_recorder(const char *prog, const char *folder, const struct command *c,
 {
     char *recorder = program_recorder(prog), *inputs = NULL;
     const char **argv = NULL;
-    int status = TOOL_FAILED, interrupted = 0;
+    struct ended why = {.interrupted = 0};
+    int status = TOOL_FAILED;
     pid_t pid;
 
     if (!recorder) {
@@ -213,9 +244,9 @@ int run_recorder(const char *prog, const char *folder, const struct command *c,
     if (pid < 0) {
         tool_error(prog, "cannot run %s: %s", recorder, strerror(errno));
     } else {
-        const int ended = wait_for(pid, &held->held, &interrupted);
+        const int ended = wait_for(pid, &held->held, opt, &why);
 
-        status = judge(prog, ended, interrupted, opt->output, exit_status);
+        status = judge(prog, ended, &why, opt, exit_status);
     }
 out:
     free(argv);

@@ -5,12 +5,14 @@
 
 #include <signal.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "command.h"
 
 struct run_options {
     const char *events; /* of cannoli-record --events */
     const char *output; /* a file that does not exist */
+    uint64_t limit;     /* of its size, in bytes; 0: none */
     bool order;         /* threads have one */
     bool verbose;
 };

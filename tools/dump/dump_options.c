@@ -123,7 +123,8 @@ static bool parse_strings(const char *text, unsigned *max)
 
 void dump_choice_init(struct dump_choice *c, const char *prog)
 {
-    *c = (struct dump_choice){.opt = {.prog = prog, .string_max = DEFAULT_STRING_MAX}};
+    *c = (struct dump_choice){.opt = {.prog = prog, .string_max = DEFAULT_STRING_MAX},
+                              .expansion = EXPANSION_INIT};
 }
 
 enum tool_parsed dump_choice_parse(struct dump_choice *c, int key, const char *arg)
@@ -171,18 +172,40 @@ enum tool_parsed dump_choice_parse(struct dump_choice *c, int key, const char *a
         c->opt.statistics = true;
         break;
     default:
-        return TOOL_OTHER_GROUP;
+        return expansion_parse(&c->expansion, key, arg);
     }
     return ok ? TOOL_PARSED : TOOL_BAD_ARG;
+}
+
+/* What a trace must have so that all that was chosen can be shown. */
+static uint32_t needed_by(const struct dump_options *opt)
+{
+    uint32_t needed = opt->values ? CTR_HAS_MEM | CTR_HAS_VAL : 0;
+
+    needed |= opt->kinds & (CTR_KIND_LOAD | CTR_KIND_STORE) ? CTR_HAS_MEM : 0;
+    return needed | (opt->kinds & CTR_KIND_REG ? CTR_HAS_REG : 0);
 }
 
 int dump_choice_finish(struct dump_choice *c, uint32_t kinds)
 {
     struct dump_options *opt = &c->opt;
+    const bool chosen = opt->kinds || opt->values || opt->times || c->accesses;
     int status = finish_accesses(c);
 
     finish_kinds(opt, kinds);
+    c->needed = chosen ? needed_by(opt) : 0;
     opt->jobs = opt->jobs ? opt->jobs : tool_default_jobs();
     opt->color = !opt->json && tool_color_on(c->color, STDOUT_FILENO);
     return status;
+}
+
+void dump_choice_expand(struct dump_choice *c, uint32_t needed)
+{
+    c->opt.path = expansion_find(&c->expansion, c->opt.prog, c->opt.path,
+                                 c->needed | needed, c->opt.quiet);
+}
+
+void dump_choice_fini(struct dump_choice *c)
+{
+    expansion_fini(&c->expansion);
 }

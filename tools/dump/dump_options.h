@@ -8,6 +8,7 @@
 
 #include "common/options.h"
 #include "dump/dump.h"
+#include "input/expansion.h"
 
 enum {
     DUMP_OPT_JSON = TOOL_OPT_LONG + 0x300,
@@ -49,6 +50,7 @@ extern const struct words dump_event_words;
     {'j', "jobs", "N", "use N workers"},                                                 \
         {DUMP_OPT_NO_INDEX, "no-index", NULL,                                            \
          "read from start to end, without the index"},                                   \
+        EXPANSION_OPTIONS,                                                               \
         {DUMP_OPT_STATISTICS, "statistics", NULL,                                        \
          "report how much of the file was read"}
 
@@ -57,6 +59,8 @@ struct dump_choice {
     struct dump_options opt;
     enum tool_color color;
     uint32_t accesses; /* CTR_KIND_LOAD, _STORE of --reads and --writes */
+    struct expansion expansion;
+    uint32_t needed; /* CTR_HAS_* of the kinds that options name */
 };
 
 /* Call before the first option. */
@@ -67,5 +71,12 @@ enum tool_parsed dump_choice_parse(struct dump_choice *c, int key, const char *a
 /* Call after the last option; `kinds' is the default of --events, with values and times.
  * Returns TOOL_OK, or TOOL_USAGE after a line on stderr. */
 int dump_choice_finish(struct dump_choice *c, uint32_t kinds);
+
+/* Call then, before anything has the path: that becomes the one of the trace's expansion if
+ * c->needed or `needed' are only there. */
+void dump_choice_expand(struct dump_choice *c, uint32_t needed);
+
+/* Call at the end. */
+void dump_choice_fini(struct dump_choice *c);
 
 #endif

@@ -30,6 +30,16 @@ bool hist_parse(struct hist_request *r, const char *list)
     return true;
 }
 
+bool hist_of_accesses(const struct hist_request *r)
+{
+    for (unsigned i = 0; i < r->n; i++) {
+        if (r->order[i] == HIST_PAGE || r->order[i] == HIST_SIZE) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void init(struct hist *h, const struct dump_options *opt,
                  const struct hist_request *request, const struct ctr_info *info)
 {

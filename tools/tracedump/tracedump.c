@@ -185,6 +185,19 @@ static int finish_state(struct command_line *c)
     return TOOL_OK;
 }
 
+/* What the trace must have, beside what --events names. */
+static uint32_t needed_by(const struct command_line *c)
+{
+    const uint32_t values = CTR_HAS_MEM | CTR_HAS_VAL;
+    uint32_t needed = c->filter.addrs.n || hist_of_accesses(&c->hist) ? CTR_HAS_MEM : 0;
+
+    needed |= c->find.text || c->search.option ? values : 0;
+    if (c->state.kind) {
+        needed |= CTR_HAS_REG | (c->stack || c->filter.addrs.n ? values : 0);
+    }
+    return needed;
+}
+
 /* Completes the filter and the rest; TOOL_OK or TOOL_USAGE. */
 static int finish_options(struct command_line *c)
 {
@@ -348,9 +361,13 @@ int main(int argc, char **argv)
     status = tool_options_parse(&o, set_option, &c, &c.dump.opt.path);
     if (status == TOOL_OK && c.dump.opt.path) {
         status = finish_options(&c);
-        status = status ? status : dump_file(&c.dump.opt, show, &c);
+        if (!status) {
+            dump_choice_expand(&c.dump, needed_by(&c));
+            status = dump_file(&c.dump.opt, show, &c);
+        }
     }
     tool_options_fini(&o);
+    dump_choice_fini(&c.dump);
     filter_options_fini(&c.filter);
     location_list_free(&c.memory);
     free(c.physical.v);

@@ -55,6 +55,8 @@ struct hist_request {
 };
 extern const struct words hist_words; /* of the list */
 bool hist_parse(struct hist_request *r, const char *list);
+/* Whether one of them is of accesses. */
+bool hist_of_accesses(const struct hist_request *r);
 int dump_histogram(struct ctr_trace *tr, const struct dump_options *opt,
                    const struct hist_request *request,
                    const struct modset_options *files);

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "common/options.h"
+#include "input/expansion.h"
 #include "input/trace.h"
 #include "listen.h"
 #include "query/filter_options.h"
@@ -39,6 +40,7 @@ static const struct tool_option option_table[] = {
     {0, NULL, NULL, "Where programs and libraries are"},
     SYM_OPTIONS_FILES,
     {0, NULL, NULL, "Other"},
+    EXPANSION_OPTIONS,
     {OPT_CHUNKS, "search-chunks", "N",
      "decode at most N chunks of the trace to find what a byte\nheld; default 32, 0: any "
      "number"},
@@ -52,6 +54,7 @@ struct command_line {
     struct filter_options filter;
     struct sym_options sym;
     struct moment_text at;
+    struct expansion expansion;
     const char *listen, *gdb;
     unsigned jobs;
     uint64_t chunks;
@@ -88,11 +91,29 @@ static bool set_option(void *to, int key, const char *arg)
     case 'q':
         return c->quiet = true;
     default:
-        return false;
+        return expansion_parse(&c->expansion, key, arg) == TOOL_PARSED;
     }
 }
 
 /* ------------------------------------------------------------------ opening it */
+
+/* gdb waits for an answer some seconds after each byte that it gets: an acknowledgement more
+ * means nothing to it. */
+static void keep_waiting(void *arg)
+{
+    (void)arg;
+    if (write(STDOUT_FILENO, "+", 1) < 0) {
+        return; /* it is gone: the session will find out */
+    }
+}
+
+/* The trace with all that gdb can query. */
+static const char *expanded(struct command_line *c, const char *path)
+{
+    const uint32_t all = CTR_HAS_MEM | CTR_HAS_VAL | CTR_HAS_REG;
+
+    return expansion_find(&c->expansion, PROG, path, all, c->quiet);
+}
 
 /* Whether gdb can do anything with the trace; else a line on stderr says why not. */
 static int check_trace(const struct session *s, bool quiet)
@@ -307,7 +328,9 @@ static int start_gdb(const struct command_line *c, const char *path, int argc,
 
 int main(int argc, char **argv)
 {
-    struct command_line c = {.jobs = tool_default_jobs(), .chunks = SEARCH_CHUNKS};
+    struct command_line c = {.jobs = tool_default_jobs(),
+                             .chunks = SEARCH_CHUNKS,
+                             .expansion = EXPANSION_INIT};
     struct tool_options o = {
         .prog = PROG,
         .usage = "[OPTION]... FILE",
@@ -332,11 +355,16 @@ int main(int argc, char **argv)
         if (!status && c.multi && !c.listen) {
             status = tool_usage_error(PROG, "--multi is for --listen only");
         }
-        status = status        ? status
-                 : c.start_gdb ? start_gdb(&c, path, argc, argv)
-                               : run(&c, path);
+        if (!c.start_gdb && !c.listen && !isatty(STDOUT_FILENO)) {
+            c.expansion.tick = keep_waiting;
+        }
+        if (!status) {
+            path = expanded(&c, path);
+            status = c.start_gdb ? start_gdb(&c, path, argc, argv) : run(&c, path);
+        }
     }
     tool_options_fini(&o);
+    expansion_fini(&c.expansion);
     filter_options_fini(&c.filter);
     sym_options_fini(&c.sym);
     return status;

@@ -177,6 +177,7 @@ struct command_line {
     int select_key;  /* the same for printing and these two */
     bool disas;
     struct profile_older older; /* path NULL: no --diff */
+    struct expansion expansion; /* of that one */
 };
 
 /* ----------------------------------------------------------------- options */
@@ -563,7 +564,6 @@ static void finish_profile(struct command_line *c)
 {
     struct profile_options *p = &c->profile;
 
-    p->path = c->dump.opt.path;
     p->graph.functions = c->mode == MODE_FUNCTIONS;
     p->graph.by_thread =
         p->graph.functions && (p->tree.separate_threads || p->tree.by_task || p->by_irq);
@@ -615,6 +615,38 @@ static unsigned symbols_of(const struct command_line *c)
         flags |= function_pattern_has_source(c->functions.v[i]) ? SYMFILE_LINES : 0;
     }
     return flags;
+}
+
+/* What the trace must have, beside what --events names. */
+static uint32_t needed_by(const struct command_line *c)
+{
+    const uint32_t values = CTR_HAS_MEM | CTR_HAS_VAL;
+
+    switch (c->mode) {
+    case MODE_TRACE_CALLS:
+    case MODE_BACKTRACE:
+        return values | CTR_HAS_REG;
+    case MODE_SEARCH:
+    case MODE_FIND:
+        return values;
+    default:
+        return c->profile.graph.cost || c->filter.addrs.n ? CTR_HAS_MEM : 0;
+    }
+}
+
+/* Reads what the traces do not have in their expansions. */
+static void use_expansions(struct command_line *c)
+{
+    const uint32_t needed = needed_by(c);
+
+    dump_choice_expand(&c->dump, needed);
+    c->profile.path = c->dump.opt.path;
+    if (c->older.path) {
+        c->expansion = c->dump.expansion;
+        c->expansion.name = NULL;
+        c->older.path =
+            expansion_find(&c->expansion, PROG, c->older.path, needed, c->dump.opt.quiet);
+    }
 }
 
 /* Completes the parsed options; TOOL_OK or TOOL_USAGE. */
@@ -972,9 +1004,14 @@ int main(int argc, char **argv)
     status = tool_options_parse(&o, parse_option, &c, &c.dump.opt.path);
     if (status == TOOL_OK && c.dump.opt.path) {
         status = finish_options(&c, &o);
-        status = status ? status : dump_file(&c.dump.opt, show_file, &c);
+        if (!status) {
+            use_expansions(&c);
+            status = dump_file(&c.dump.opt, show_file, &c);
+        }
     }
     tool_options_fini(&o);
+    dump_choice_fini(&c.dump);
+    expansion_fini(&c.expansion);
     filter_options_fini(&c.filter);
     filter_options_fini(&c.older_filter);
     thread_names_free(&c.older_pids);

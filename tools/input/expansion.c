@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: MIT */
+/* The expansion of a light trace, kept beside it; see expansion.h. */
+#include "input/expansion.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/qemu.h"
+#include "common/quantity.h"
+
+#define SUFFIX ".expanded"
+#define NOT_STARTED 127
+
+static const struct {
+    uint32_t has;
+    const char *word, *what;
+} kinds[] = {
+    {CTR_HAS_MEM, "mem", "accesses"},      {CTR_HAS_VAL, "val", "values"},
+    {CTR_HAS_REG, "reg", "registers"},     {CTR_HAS_SYS, "sys", "system calls"},
+    {CTR_HAS_MAP, "map", "mappings"},      {CTR_HAS_THR, "thr", "threads"},
+    {CTR_HAS_TIME, "time", "their times"},
+};
+#define NR_KINDS (sizeof(kinds) / sizeof(kinds[0]))
+
+/* ---------------------------------------------------------------- the file */
+
+char *expansion_name(const char *path)
+{
+    char *name;
+
+    return asprintf(&name, "%s" SUFFIX, path) < 0 ? NULL : name;
+}
+
+/* Both are of one execution: nothing else has these times. */
+static bool same_recording(const struct ctr_info *a, const struct ctr_info *b)
+{
+    return a->start_realtime_ns == b->start_realtime_ns && a->start_ns == b->start_ns &&
+           !strcmp(a->target, b->target) && !strcmp(a->qemu_version, b->qemu_version) &&
+           a->insns == b->insns && a->threads == b->threads;
+}
+
+enum expansion_state expansion_check(const char *name, const struct ctr_info *info,
+                                     uint32_t *events)
+{
+    enum expansion_state state;
+    struct ctr_trace *tr;
+    struct ctr_info have;
+    int ret;
+
+    *events = 0;
+    if (access(name, F_OK)) {
+        return EXPANSION_NONE;
+    }
+    ret = ctr_open(&tr, name, 0, NULL);
+    if (ret) {
+        return ret == -CTR_E_UNSUPPORTED ? EXPANSION_OLD : EXPANSION_NOT_ONE;
+    }
+    ctr_trace_info(tr, &have);
+    state = have.events & CTR_HAS_INPUT   ? EXPANSION_NOT_ONE
+            : same_recording(&have, info) ? EXPANSION_KEPT
+                                          : EXPANSION_OLD;
+    *events = state == EXPANSION_KEPT ? have.events : 0;
+    ctr_close(tr);
+    return state;
+}
+
+void expansion_list(uint32_t events, char *to)
+{
+    size_t n = 0;
+
+    to[0] = 0;
+    for (size_t i = 0; i < NR_KINDS; i++) {
+        if (events & kinds[i].has) {
+            n += (size_t)snprintf(to + n, EXPANSION_TEXT - n, "%s%s", n ? "," : "",
+                                  kinds[i].word);
+        }
+    }
+}
+
+/* --------------------------------------------------------------- for tools */
+
+enum tool_parsed expansion_parse(struct expansion *x, int key, const char *arg)
+{
+    switch (key) {
+    case EXPANSION_OPT_NO_EXPAND:
+        x->never = true;
+        return TOOL_PARSED;
+    case EXPANSION_OPT_LIMIT:
+        x->limit = 0;
+        return !strcmp(arg, "all") || (quantity_parse_size(arg, &x->limit) && x->limit)
+                   ? TOOL_PARSED
+                   : TOOL_BAD_ARG;
+    default:
+        return TOOL_OTHER_GROUP;
+    }
+}
+
+static void say(const char *prog, const char *path, const char *name, uint32_t missing)
+{
+    char what[80] = "";
+    size_t n = 0;
+
+    for (size_t i = 0; i < NR_KINDS; i++) {
+        if (missing & kinds[i].has) {
+            n += (size_t)snprintf(what + n, sizeof(what) - n, "%s%s", n ? ", " : "",
+                                  kinds[i].what);
+        }
+    }
+    tool_error(prog, "%s has no %s: executing the program again, for %s", path, what,
+               name);
+}
+
+/* Waits for cannoli-expand; its status as of waitpid(2), or -1. */
+static int wait_for(const struct expansion *x, pid_t pid)
+{
+    const struct timespec nap = {.tv_nsec = 10 * 1000 * 1000};
+    unsigned naps = 0;
+    int status;
+    pid_t ended;
+
+    for (;;) {
+        ended = waitpid(pid, &status, x->tick ? WNOHANG : 0);
+        if (ended == pid) {
+            return status;
+        }
+        if (ended < 0 && errno != EINTR) {
+            return -1;
+        }
+        if (x->tick && ++naps % 100 == 0) {
+            x->tick(x->arg);
+        }
+        if (x->tick) {
+            nanosleep(&nap, NULL);
+        }
+    }
+}
+
+/* Only messages, on stderr, come from cannoli-expand. */
+static void child(const char *prog, const char *const argv[])
+{
+    const int input = open("/dev/null", O_RDONLY);
+
+    if (input >= 0 && dup2(input, STDIN_FILENO) >= 0 &&
+        dup2(STDERR_FILENO, STDOUT_FILENO) >= 0) {
+        execv(argv[0], (char **)(uintptr_t)argv);
+    }
+    tool_error(prog, "cannot run %s: %s", argv[0], strerror(errno));
+    _exit(NOT_STARTED);
+}
+
+/* Runs cannoli-expand; whether it made the expansion. */
+static bool make(const struct expansion *x, const char *prog, const char *path,
+                 uint32_t events, bool quiet)
+{
+    static const char name[] = "cannoli-expand";
+    char *program = program_sibling(name), list[EXPANSION_TEXT], limit[40];
+    const char *argv[8] = {program, "-e", list, limit};
+    unsigned n = 4;
+    int status = -1;
+    pid_t pid;
+
+    if (!program) {
+        tool_error(prog, "there is no %s, neither beside this program nor in PATH", name);
+        return false;
+    }
+    expansion_list(events, list);
+    snprintf(limit, sizeof(limit),
+             x->limit ? "--expand-limit=%" PRIu64 : "--expand-limit=all", x->limit);
+    if (quiet) {
+        argv[n++] = "-q";
+    }
+    argv[n++] = "--";
+    argv[n++] = path;
+    pid = fork();
+    if (!pid) {
+        child(prog, argv);
+    }
+    if (pid < 0) {
+        tool_error(prog, "cannot run %s: %s", program, strerror(errno));
+    } else {
+        status = wait_for(x, pid);
+    }
+    free(program);
+    return pid > 0 && WIFEXITED(status) &&
+           (WEXITSTATUS(status) == TOOL_OK || WEXITSTATUS(status) == TOOL_PARTIAL);
+}
+
+/* A light trace can make QEMU do anything: it is executed for its owner only. */
+static bool is_own(const char *path)
+{
+    struct stat st;
+
+    return !stat(path, &st) && st.st_uid == geteuid();
+}
+
+const char *expansion_find(struct expansion *x, const char *prog, const char *path,
+                           uint32_t needed, bool quiet)
+{
+    struct ctr_trace *tr;
+    struct ctr_info info;
+    uint32_t missing, kept;
+    const char *found = path;
+
+    if (x->never || !needed || !strcmp(path, "-") || ctr_open(&tr, path, 0, NULL)) {
+        return path; /* the tool says what is wrong */
+    }
+    ctr_trace_info(tr, &info);
+    missing = needed & EXPANSION_KINDS & ~info.events;
+    if (!missing || !(info.events & CTR_HAS_INPUT) || !info.seekable ||
+        !(x->name = expansion_name(path))) {
+        ctr_close(tr);
+        return path;
+    }
+    if (expansion_check(x->name, &info, &kept) == EXPANSION_KEPT && !(missing & ~kept)) {
+        found = x->name;
+    } else if (!is_own(path)) {
+        tool_error(prog,
+                   "%s is another user's, whose program is not executed again: see "
+                   "cannoli-expand(1)",
+                   path);
+    } else {
+        if (!quiet) {
+            say(prog, path, x->name, missing);
+        }
+        if (make(x, prog, path, missing | (info.events & EXPANSION_KINDS), quiet)) {
+            found = x->name;
+        }
+    }
+    ctr_close(tr);
+    return found;
+}
+
+void expansion_fini(struct expansion *x)
+{
+    free(x->name);
+    x->name = NULL;
+}
