@@ -90,7 +90,7 @@ static int write_file(struct embed *e, struct ctr_writer *w,
     if (!err && f && f->done) { /* nothing of it was accessed before */
         free(f->done);
         f->done = NULL;
-        fd = embed_again(f, &now);
+        fd = embed_again(e, f, &now);
         if (fd >= 0) {
             f->changed |= !embed_is_same(&now, &f->st);
             f->st = now;
@@ -127,7 +127,7 @@ int embed_finish(struct embed *e, struct ctr_writer *w, struct ctr_diag *diag)
             continue;
         }
         /* It may have been changed before it was replaced or removed. */
-        fd = embed_again(f, &now);
+        fd = embed_again(e, f, &now);
         f->changed |= fd < 0 || !embed_is_same(&now, &f->st);
         if (fd >= 0) {
             close(fd);

@@ -43,8 +43,9 @@ uint64_t embed_file_key(const struct embed_file *file);
 struct embed;
 
 /* keep: so many files stay open, by which embed_finish knows them when they have no name any
- * more.  NULL: no memory. */
-struct embed *embed_new(const struct ctr_meta *meta, unsigned keep);
+ * more.  inputs: the folder that has them as they were (common/inputs_file.h), which must
+ * outlive it, or NULL.  NULL: no memory. */
+struct embed *embed_new(const struct ctr_meta *meta, unsigned keep, const char *inputs);
 void embed_free(struct embed *e);
 
 /* Where a process has mapped files that are wanted in part.  Zeroed: none. */

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "common/array.h"
+#include "common/inputs_file.h"
 
 /* A file is not embedded if it is larger, nor are more of them. */
 #define MAX_SIZE (UINT64_C(4) << 30)
@@ -26,12 +27,13 @@ static uint64_t tick_ns(void)
     return clock_getres(CLOCK_REALTIME_COARSE, &t) ? NS / 100 : (uint64_t)t.tv_nsec;
 }
 
-struct embed *embed_new(const struct ctr_meta *meta, unsigned keep)
+struct embed *embed_new(const struct ctr_meta *meta, unsigned keep, const char *inputs)
 {
     struct embed *e = calloc(1, sizeof(*e));
 
     if (e) {
         e->keep = keep;
+        e->inputs = inputs;
         e->tick_ns = tick_ns();
         e->start_ns = meta->start_ns;
         e->real_ns = (int64_t)(meta->start_realtime_ns - meta->start_ns);
@@ -87,12 +89,32 @@ static int open_path(const char *path, const struct embed_file *file, struct sta
     return fd;
 }
 
+/* What the program had mapped when it was recorded. */
+static int open_input(const struct embed *e, const struct embed_file *file,
+                      struct stat *st)
+{
+    char *name =
+        inputs_file_name(e->inputs, file->path, file->bytes - 1, file->dev, file->inode);
+    int fd = name ? open(name, O_RDONLY | O_CLOEXEC) : -1;
+
+    free(name);
+    if (fd >= 0 && (fstat(fd, st) || !st->st_size)) {
+        close(fd);
+        fd = -1;
+    }
+    return fd;
+}
+
 /* Where the process sees it: what the recorder sees there may have the same inode by chance. */
-static int open_file(const struct embed_file *file, struct stat *st)
+static int open_file(const struct embed *e, const struct embed_file *file,
+                     struct stat *st)
 {
     char rooted[CTR_EMBED_PATH + 32];
     int fd = -1;
 
+    if (e->inputs) {
+        return open_input(e, file, st);
+    }
     if (file->pid > 0) {
         snprintf(rooted, sizeof(rooted), "/proc/%d/root%s", (int)file->pid, file->path);
         fd = open_path(rooted, file, st);
@@ -110,9 +132,10 @@ void embed_keep(struct embed *e, struct embedded *f, int fd)
     }
 }
 
-int embed_again(const struct embedded *f, struct stat *now)
+int embed_again(const struct embed *e, const struct embedded *f, struct stat *now)
 {
-    const int fd = f->fd < 0 ? open_file(f->file, now) : fcntl(f->fd, F_DUPFD_CLOEXEC, 0);
+    const int fd =
+        f->fd < 0 ? open_file(e, f->file, now) : fcntl(f->fd, F_DUPFD_CLOEXEC, 0);
 
     if (fd >= 0 && fstat(fd, now)) {
         close(fd);
@@ -203,7 +226,7 @@ int embed_entry(struct embed *e, const struct embed_file *file, struct embedded 
         *out = *number ? &e->files[*number - 1] : NULL;
         return 0;
     }
-    *fd = e->n_files < MAX_FILES ? open_file(file, &f.st) : -1;
+    *fd = e->n_files < MAX_FILES ? open_file(e, file, &f.st) : -1;
     if (*fd < 0) {
         return 0;
     }
@@ -216,7 +239,7 @@ int embed_entry(struct embed *e, const struct embed_file *file, struct embedded 
         return -CTR_E_NOMEM;
     }
     memcpy(f.file, file, embed_file_bytes(file));
-    f.changed = is_later(e, file, &f.st) || is_written(e, file);
+    f.changed = (!e->inputs && is_later(e, file, &f.st)) || is_written(e, file);
     e->files[e->n_files] = f;
     *out = &e->files[e->n_files++];
     *number = (uint32_t)e->n_files;

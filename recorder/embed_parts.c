@@ -73,10 +73,10 @@ int embed_map(struct embed *e, struct embed_ranges *ranges, const struct embed_f
 }
 
 /* The file as it was when it was mapped; -1: it is not there any more, or was changed. */
-static int open_again(struct embedded *f)
+static int open_again(const struct embed *e, struct embedded *f)
 {
     struct stat now;
-    const int fd = embed_again(f, &now);
+    const int fd = embed_again(e, f, &now);
 
     if (fd >= 0 && !embed_is_same(&now, &f->st)) {
         f->changed = true;
@@ -100,7 +100,7 @@ static int write_piece(struct embed *e, struct ctr_writer *w, struct embedded *f
     }
     f->done[i / 8] |= (uint8_t)(1u << i % 8); /* also if it cannot be read: not again */
     if (*fd < 0) {
-        *fd = open_again(f);
+        *fd = open_again(e, f);
     }
     if (*fd < 0 || !embed_read(e, *fd, off, n)) {
         return 0;

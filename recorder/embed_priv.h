@@ -40,6 +40,8 @@ struct embed {
     struct contents *contents;
     size_t n_contents, cap_contents;
     uint8_t *piece; /* CTR_EMBED_BYTES */
+    const char
+        *inputs; /* the folder that has all files, or NULL: they are where they were */
 };
 
 /*
@@ -52,7 +54,7 @@ int embed_entry(struct embed *e, const struct embed_file *file, struct embedded 
 void embed_keep(struct embed *e, struct embedded *f, int fd);
 /* Another descriptor of an entry's file, and what fstat(2) says of it now; -1: it is not to be
  * found any more. */
-int embed_again(const struct embedded *f, struct stat *now);
+int embed_again(const struct embed *e, const struct embedded *f, struct stat *now);
 /* Whether they are one file that nobody has written to in between. */
 bool embed_is_same(const struct stat *a, const struct stat *b);
 /* Reads n bytes into e->piece; false: they are not there. */

@@ -65,7 +65,8 @@ int pipeline_new(struct pipeline **out, const struct pipeline_config *config,
                                    .level = config->level,
                                    .addr_bytes = config->host->addr_bytes,
                                    .dict = config->dict,
-                                   .meta = &config->meta};
+                                   .meta = &config->meta,
+                                   .inputs = config->inputs};
     struct pipeline *pl = calloc(1, sizeof(*pl));
     int err = -CTR_E_NOMEM;
 

@@ -331,7 +331,7 @@ static int write_chunks(struct writing *x)
 /* Of the files that were mapped, as they are now. */
 static int write_files(struct writing *x)
 {
-    struct embed *e = embed_new(x->meta, 0);
+    struct embed *e = embed_new(x->meta, 0, NULL);
     int err = e ? 0 : -CTR_E_NOMEM;
 
     for (const struct ring_item *i = NULL;

@@ -362,6 +362,7 @@ static struct pipeline *begin_trace(void *arg, const struct mempipe_target *targ
         .processors = tool_default_jobs(),
         .level = s->config->level,
         .meta = meta_of(s),
+        .inputs = s->config->inputs,
     };
 
     if (s->config->discard) {

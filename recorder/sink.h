@@ -70,6 +70,7 @@ struct sink_config {
     unsigned addr_bytes;
     struct ctr_dict *dict;
     const struct ctr_meta *meta;
+    const char *inputs; /* as of embed_new */
 };
 
 /* Return 0 or a negated enum ctr_error.  The ring stays the caller's. */

@@ -99,7 +99,7 @@ int sink_file_new(struct sink **out, const struct sink_config *config,
         return -CTR_E_NOMEM;
     }
     f->sink.ops = &file_ops;
-    f->embed = embed_new(config->meta, KEPT_FILES);
+    f->embed = embed_new(config->meta, KEPT_FILES, config->inputs);
     err = f->embed ? ctr_writer_new(&f->writer, config->fd, config->dict, config->meta,
                                     config->level, diag)
                    : -CTR_E_NOMEM;

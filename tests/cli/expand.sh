@@ -34,12 +34,12 @@ for target in arm x86_64 ppc64 hppa; do
 done
 
 cat >check.py <<'END'
-import struct, sys
+import os, struct, sys
 word = int(sys.argv[1])
 args = open("got.args", "rb").read().split(b"\0")[:-1]
 target = args[args.index(b"--") + 1]
 assert args[0] == b"-q" and args[1].startswith(b"--inputs=/"), args
-assert args[2:6] == [b"--data-limit=all", b"-e", b"mem,sys", b"-o"], args
+assert args[2:7] == [b"--data-limit=all", b"--embed=all", b"-e", b"mem,sys", b"-o"], args
 assert target == b"./qemu-" + sys.argv[2].encode(), target
 assert args[args.index(b"--") + 2:] == [b"-0", b"zero", b"./app", b"one", b"two words"], args
 env = [e for e in open("got.env", "rb").read().split(b"\0") if e]
@@ -79,6 +79,16 @@ assert all(i[4] for i in inputs if i[1] not in (3, 0x100)), "times"
 assert len(inputs[6][3]) > 24 + 19 * word
 for number in (0, 1):
     assert open("got/%d" % number, "rb").read() == bytes((i * 7 + number) & 0xff for i in range(5000))
+
+def fnv(text):
+    h = 0xcbf29ce484222325
+    for c in text:
+        h = (h ^ c) * 0x100000001b3 & (1 << 64) - 1
+    return h
+# Files with equal contents are one
+links = {n: os.readlink("got/" + n) for n in os.listdir("got") if os.path.islink("got/" + n)}
+assert links == {"7-%x-%016x" % (inode, fnv(path)): to for inode, path, to in
+                 [(1, b"/bin/app", "0"), (2, b"/lib/ld.so", "1"), (3, b"/lib/same.so", "0")]}, links
 END
 
 light() { # TARGET WHAT: of a program that does the same again

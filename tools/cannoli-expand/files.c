@@ -13,6 +13,7 @@
 
 #include "cannoli/events.h"
 #include "cannoli/inputs.h"
+#include "common/inputs_file.h"
 #include "common/options.h"
 
 #define PIECE ((size_t)1 << 20)
@@ -172,6 +173,25 @@ static int put_shared(const struct files *f, struct files_shared *s,
     return status;
 }
 
+/* Gives the file its second name. */
+static int name_file(const struct files *f, const struct ctr_map *m, uint32_t number)
+{
+    char *name = inputs_file_name(f->folder, m->path.p, m->path.n, m->dev, m->inode);
+    char to[16];
+    int status = TOOL_OK;
+
+    if (!name) {
+        return light_refuse(f->light, "no memory");
+    }
+    snprintf(to, sizeof(to), "%" PRIu32, number);
+    if (symlink(to, name) && errno != EEXIST) {
+        tool_error(f->light->prog, "%s: %s", name, strerror(errno));
+        status = TOOL_FAILED;
+    }
+    free(name);
+    return status;
+}
+
 int files_number(struct files *f, const struct ctr_map *m, uint32_t *number)
 {
     struct files_shared *shared;
@@ -202,6 +222,7 @@ int files_number(struct files *f, const struct ctr_map *m, uint32_t *number)
         status = write_file(f, file);
         f->written[file->number] = 1;
     }
+    status = status ? status : name_file(f, m, file->number);
     *number = status ? INPUTS_NO_FILE : file->number;
     free(path);
     return status;

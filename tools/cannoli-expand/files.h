@@ -27,7 +27,8 @@ int files_open(struct files *f, const struct light *l, const char *folder);
 void files_close(struct files *f);
 
 /* The number of the file that an event maps, INPUTS_NO_FILE if it maps none whose contents
- * count.  Its contents are in the folder then, under that number. */
+ * count.  Its contents are in the folder then, under that number, and under the name of
+ * common/inputs_file.h. */
 int files_number(struct files *f, const struct ctr_map *m, uint32_t *number);
 
 #endif

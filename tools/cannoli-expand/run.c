@@ -85,15 +85,11 @@ void run_folder_remove(char *folder)
 static const char **arguments(const char *recorder, const char *inputs,
                               const struct command *c, const struct run_options *opt)
 {
-    const char *const head[] = {recorder,
-                                opt->verbose ? "-v" : "-q",
-                                inputs,
-                                "--data-limit=all",
-                                "-e",
-                                opt->events,
-                                "-o",
-                                opt->output,
-                                opt->order ? "--order" : "--",
+    const char *const head[] = {recorder,      opt->verbose ? "-v" : "-q",
+                                inputs,        "--data-limit=all",
+                                "--embed=all", "-e",
+                                opt->events,   "-o",
+                                opt->output,   opt->order ? "--order" : "--",
                                 "--"};
     const size_t n = sizeof(head) / sizeof(head[0]) - !opt->order;
     const char **argv;
