@@ -51,6 +51,11 @@ struct drain *drain_new(struct mempipe_host *host, struct guests *guests,
     return d;
 }
 
+void drain_set_again(struct drain *d)
+{
+    d->again = true;
+}
+
 void drain_free(struct drain *d)
 {
     if (!d) {

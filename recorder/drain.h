@@ -43,6 +43,9 @@ struct drain *drain_new(struct mempipe_host *host, struct guests *guests,
                         const struct drain_ops *ops);
 /* Of which mapped files the trace gets the bytes (at first none); before the first round. */
 void drain_set_embed(struct drain *d, enum embed_mode mode);
+/* What is recorded is executed again, and has the times of the first time; before the first
+ * round. */
+void drain_set_again(struct drain *d);
 /* Drops whatever the pipes still hold. */
 void drain_free(struct drain *d);
 

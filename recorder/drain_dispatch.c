@@ -128,6 +128,7 @@ void drain_push_segment(struct drain *d, struct slot *s, const struct job_segmen
     }
     s->pending[s->n_pending++] = *seg;
     s->pending_bytes += drain_segment_bytes(d, seg);
+    d->last_ns = seg->end_ns > d->last_ns ? seg->end_ns : d->last_ns;
     d->n_pending++;
 }
 

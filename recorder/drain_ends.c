@@ -137,6 +137,13 @@ static void note_live_buffer(struct drain *d, uint32_t pipe,
     }
 }
 
+/* Of what ended without saying when: now, or of what is executed again, after all that is known
+ * of it. */
+static uint64_t time_of_end(const struct drain *d, uint64_t now)
+{
+    return d->again ? d->last_ns : now;
+}
+
 /* Saves what a thread had written that had no chance to hand it over. */
 static int recover_tail(struct drain *d, uint32_t pipe, uint64_t now)
 {
@@ -145,6 +152,7 @@ static int recover_tail(struct drain *d, uint32_t pipe, uint64_t now)
     struct mempipe_mail header;
     struct job_segment seg;
     uint32_t buffer;
+    uint64_t end;
     int err = 0;
 
     if (!find_live_buffer(d, pipe, &buffer)) {
@@ -152,15 +160,19 @@ static int recover_tail(struct drain *d, uint32_t pipe, uint64_t now)
     }
     header = mempipe_host_header(d->host, buffer);
     seg = drain_segment(&header, s->next_seq);
-    if (seg.start_ns < s->thread->start_ns || seg.start_ns > now) {
-        seg.start_ns = now; /* overwritten by the guest */
+    if (d->again && seg.start_ns > d->last_ns) {
+        d->last_ns = seg.start_ns;
+    }
+    end = time_of_end(d, now);
+    if (seg.start_ns < s->thread->start_ns || seg.start_ns > end) {
+        seg.start_ns = end; /* overwritten by the guest */
     }
     /* When it stopped, if it has not run since, as a rule. */
-    if (!drain_is_ordered(d) || seg.end_ns <= seg.start_ns || seg.end_ns > now) {
-        seg.end_ns = now;
+    if (!drain_is_ordered(d) || seg.end_ns <= seg.start_ns || seg.end_ns > end) {
+        seg.end_ns = end;
     }
     if (__atomic_load_n(&p->running, __ATOMIC_RELAXED)) {
-        seg.end_ns = now;
+        seg.end_ns = end;
         seg.flags |= CTR_SEGMENT_UNSURE;
         s->thread->incomplete = true;
         mempipe_host_measure(d->host, seg.buffer, &seg.words, &seg.units);
@@ -399,7 +411,7 @@ static int finish_process(struct drain *d, struct guest_process *p, uint64_t now
         e = end_of(d, i);
         t->end_reason = e.reason ? e.reason : p->end_reason;
         t->end_status = e.reason ? e.status : p->end_status;
-        t->end_ns = e.reason && e.ns ? e.ns : now;
+        t->end_ns = e.reason && e.ns ? e.ns : time_of_end(d, now);
         if (p->end_reason == CTR_END_KILLED) {
             t->incomplete = true;
         }
@@ -408,7 +420,7 @@ static int finish_process(struct drain *d, struct guest_process *p, uint64_t now
         }
     }
     if (!p->end_ns) {
-        p->end_ns = now;
+        p->end_ns = time_of_end(d, now);
     }
     if (err) {
         return err; /* the process stays in the list, whose end frees it */

@@ -72,6 +72,8 @@ struct drain {
     struct epoch *epochs;
     struct epoch **owner; /* of each page of ids below n_owners; NULL: none */
     uint32_t n_owners;
+    bool again;       /* times are of an earlier execution */
+    uint64_t last_ns; /* the end of all segments so far */
     enum embed_mode embed;
     struct map64 files;      /* that jobs were made of */
     uint32_t n_left, n_over; /* epochs in these states, see drain_epoch.c */

@@ -33,7 +33,7 @@ struct pipeline_config {
     unsigned processors; /* that there are for them and the guest */
     int level;
     struct ctr_meta meta;
-    const char *inputs; /* as of embed_new */
+    const struct inputs *inputs; /* inputs.h, or NULL */
 };
 
 /* Puts what QEMU says of the target into `meta', which then points into `target'. */

@@ -23,11 +23,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cannoli/inputs.h"
 #include "common/options.h"
 #include "drain.h"
 #include "effort.h"
 #include "elf_target.h"
+#include "inputs.h"
 #include "jitter_check.h"
 #include "launch.h"
 #include "output.h"
@@ -72,7 +72,8 @@ struct session {
     pid_t command_pid; /* the same, for good */
     int root_status;   /* of wait(2) */
     uint64_t start_ns, start_realtime_ns;
-    uint64_t rounds; /* of the loop */
+    struct inputs *inputs; /* of a program that is executed again, or NULL */
+    uint64_t rounds;       /* of the loop */
     enum ending ending;
     int end_signal;
     int end_error; /* enum ctr_error, negated */
@@ -290,33 +291,16 @@ static int open_ring(struct session *s)
 /* The times of events count from here: now, or when the program ran that runs again. */
 static int set_start(struct session *s)
 {
-    struct inputs_header h;
-    char *path = NULL;
-    bool ok;
-    int fd;
-
     s->start_ns = clock_ns(CLOCK_MONOTONIC);
     s->start_realtime_ns = clock_ns(CLOCK_REALTIME);
-    if (!s->config->inputs) {
-        return 0;
+    if (s->config->inputs) {
+        s->inputs = inputs_read(PROG, s->config->inputs);
+        if (!s->inputs) {
+            return LAUNCH_FAILED;
+        }
+        s->start_ns = s->inputs->start_ns;
+        s->start_realtime_ns = s->inputs->start_realtime_ns;
     }
-    if (asprintf(&path, "%s/" INPUTS_NAME, s->config->inputs) < 0) {
-        path = NULL;
-    }
-    fd = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
-    ok = fd >= 0 && read(fd, &h, sizeof(h)) == sizeof(h) && h.magic == INPUTS_MAGIC &&
-         h.version == INPUTS_VERSION;
-    if (fd >= 0) {
-        close(fd);
-    }
-    free(path);
-    if (!ok) {
-        tool_error(PROG, "'%s' is no folder of inputs of this version",
-                   s->config->inputs);
-        return LAUNCH_FAILED;
-    }
-    s->start_ns = h.start_ns;
-    s->start_realtime_ns = h.start_realtime_ns;
     return 0;
 }
 
@@ -333,6 +317,9 @@ static struct ctr_meta meta_of(const struct session *s)
         .argc = argc,
         .argv = (const char *const *)s->config->command,
         .selection = s->config->selection->text,
+        /* The chunks that it was in are not known. */
+        .dropped_insns = s->inputs ? s->inputs->dropped : 0,
+        .dropped_chunks = s->inputs && s->inputs->dropped,
         .start_realtime_ns = s->start_realtime_ns,
         .start_ns = s->start_ns,
     };
@@ -362,7 +349,7 @@ static struct pipeline *begin_trace(void *arg, const struct mempipe_target *targ
         .processors = tool_default_jobs(),
         .level = s->config->level,
         .meta = meta_of(s),
-        .inputs = s->config->inputs,
+        .inputs = s->inputs,
     };
 
     if (s->config->discard) {
@@ -755,6 +742,9 @@ static int record(struct session *s, const struct launch_plan *plan)
         goto out_guests;
     }
     drain_set_embed(s->drain, s->config->embed);
+    if (s->inputs) {
+        drain_set_again(s->drain);
+    }
     requests.start_ns = s->start_ns;
     err = requests_open(&s->requests, &requests);
     if (err) {
@@ -909,6 +899,7 @@ out_signals:
 out_output:
     output_close(&s.out, false);
 out_plan:
+    inputs_free(s.inputs);
     launch_plan_free(&plan);
     return status;
 }

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "ctr_write.h"
+#include "inputs.h"
 #include "job.h"
 #include "ring.h"
 
@@ -70,7 +71,7 @@ struct sink_config {
     unsigned addr_bytes;
     struct ctr_dict *dict;
     const struct ctr_meta *meta;
-    const char *inputs; /* as of embed_new */
+    const struct inputs *inputs; /* inputs.h, or NULL */
 };
 
 /* Return 0 or a negated enum ctr_error.  The ring stays the caller's. */

@@ -4,11 +4,14 @@
 
 #include <stdlib.h>
 
+#include "inputs.h"
+
 /* Descriptors of mapped files; lifeline.c leaves room for them. */
 #define KEPT_FILES 64u
 
 struct sink_file {
     struct sink sink;
+    const struct inputs *inputs;
     struct ctr_writer *writer;
     struct embed *embed;
 };
@@ -18,6 +21,7 @@ static int file_write(struct sink *s, struct job *job, struct ctr_diag *diag)
     struct sink_file *f = (struct sink_file *)s;
     struct guest_process *p = job->process;
     struct guest_thread *t = job->thread;
+    uint64_t first;
     int err;
 
     switch (job->kind) {
@@ -29,8 +33,10 @@ static int file_write(struct sink *s, struct job *job, struct ctr_diag *diag)
                                          guest_process_other_number(p), p->start_ns,
                                          &p->index, diag);
     case JOB_THREAD:
-        return ctr_writer_thread(f->writer, p->index, t->tid, t->ptid, t->start_ns,
-                                 &t->index, diag);
+        err = ctr_writer_thread(f->writer, p->index, t->tid, t->ptid, t->start_ns,
+                                &t->index, diag);
+        first = inputs_first(f->inputs, p->pid, t->tid, t->start_ns);
+        return err || !first ? err : ctr_writer_thread_first(f->writer, t->index, first);
     case JOB_FILE:
         return embed_mapped(f->embed, f->writer, &p->files, job->file, diag);
     case JOB_CHUNK:
@@ -99,7 +105,9 @@ int sink_file_new(struct sink **out, const struct sink_config *config,
         return -CTR_E_NOMEM;
     }
     f->sink.ops = &file_ops;
-    f->embed = embed_new(config->meta, KEPT_FILES, config->inputs);
+    f->inputs = config->inputs;
+    f->embed = embed_new(config->meta, KEPT_FILES,
+                         config->inputs ? config->inputs->folder : NULL);
     err = f->embed ? ctr_writer_new(&f->writer, config->fd, config->dict, config->meta,
                                     config->level, diag)
                    : -CTR_E_NOMEM;

@@ -26,7 +26,7 @@
 
 #define INPUTS_NAME "inputs"
 #define INPUTS_MAGIC 0x7374757063726374ull /* "ctrcputs" */
-#define INPUTS_VERSION 1u
+#define INPUTS_VERSION 2u
 #define INPUTS_NO_FILE UINT32_MAX
 
 /*
@@ -49,6 +49,7 @@ struct inputs_thread {
     uint64_t bytes;  /* of all its inputs */
     int32_t pid, tid, ppid, ptid;
     uint64_t start_ns; /* as the pipe of the thread has it */
+    uint64_t first; /* instructions that it executes before it is recorded (INPUT_OPEN) */
     /* Of the first thread of a program, else INPUTS_NO_FILE and 0: */
     uint32_t program; /* number of the program's file */
     uint32_t loader;  /* and of its ELF interpreter, or INPUTS_NO_FILE */
@@ -69,6 +70,9 @@ struct input {
 
 /* The recording of the thread ends here, without an event. */
 #define INPUT_CUT 0x100u
+/* It begins here, of a thread with `first'; before that only events of threads and mappings are
+ * emitted. */
+#define INPUT_OPEN 0x101u
 
 #define INPUT_SIZE(bytes) ((uint32_t)sizeof(struct input) + (((bytes) + 7u) & ~7u))
 

@@ -35,9 +35,9 @@ all=sys,map,thr,time
 begin() {
     rm -f $kept kinds
 }
-# asked WORDS KINDS STATUS COMMAND...: the command has the program executed again for these
+# expands WORDS KINDS STATUS COMMAND...: the command has the program executed again for these
 # kinds, once, and says so with these words; then not again.
-asked() {
+expands() {
     local words=$1 kinds=$2 status=$3
     shift 3
     run "$status" "$@"
@@ -50,23 +50,23 @@ asked() {
     [ "$(cat kinds)" = "$kinds" ] || fail "again for $*: $(cat kinds)"
     same first stdout "the answer is another one the second time: $*"
 }
-# not_asked STATUS COMMAND...
-not_asked() {
+# answers STATUS COMMAND...
+answers() {
     run "$@"
     [ ! -e kinds ] && [ ! -e $kept ] || fail "executed again for $*: $(cat kinds)"
 }
 
 # What a light trace answers itself
-not_asked 0 tool/tracedump light.ctr
-not_asked 0 tool/tracedump --info light.ctr
-not_asked 0 tool/tracedump -e exec,sys,input light.ctr
-not_asked 0 tool/tracedump --summary light.ctr
-not_asked 0 tool/tracesym --calls light.ctr
-not_asked 0 tool/tracesym --list threads light.ctr
-not_asked 4 tool/tracedump --no-expand --addr 0x50000020 light.ctr
+answers 0 tool/tracedump light.ctr
+answers 0 tool/tracedump --info light.ctr
+answers 0 tool/tracedump -e exec,sys,input light.ctr
+answers 0 tool/tracedump --summary light.ctr
+answers 0 tool/tracesym --calls light.ctr
+answers 0 tool/tracesym --list threads light.ctr
+answers 4 tool/tracedump --no-expand --addr 0x50000020 light.ctr
 grep -q 'accesses were not recorded (-e mem)$' stderr || fail "--no-expand: $(cat stderr)"
 # Standard input
-not_asked 4 sh -c 'tool/tracedump -e mem - <light.ctr'
+answers 4 sh -c 'tool/tracedump -e mem - <light.ctr'
 # Other traces are none
 run 4 tool/tracedump -e reg mem.ctr
 one_line "a trace that is not light"
@@ -74,22 +74,22 @@ one_line "a trace that is not light"
 
 # What it does not
 begin
-asked accesses "mem,$all" 0 tool/tracedump --addr 0x50000020 light.ctr
+expands accesses "mem,$all" 0 tool/tracedump --addr 0x50000020 light.ctr
 grep -q '96310 .* w 0x50000020' stdout || fail "--addr: $(cat stdout)"
 # More kinds: those that were there stay
-asked 'accesses, values' "mem,$all
+expands 'accesses, values' "mem,$all
 mem,val,$all" 0 tool/tracedump --find u32:0x11223344 light.ctr
 for question in '-e mem' '--addr 0x50000020 --reads' --histogram=page; do
     begin
     case $question in *reads) status=4 words='accesses, values' ;; *) status=0 words=accesses ;; esac
     case $words in *values) kinds=mem,val,$all ;; *) kinds=mem,$all ;; esac
     # shellcheck disable=SC2086
-    asked "$words" $kinds $status tool/tracedump $question light.ctr
+    expands "$words" $kinds $status tool/tracedump $question light.ctr
 done
 for question in '--writes' '-e val' '--addr 0x50000020 --last-write-before end'; do
     begin
     # shellcheck disable=SC2086
-    asked 'accesses, values' mem,val,$all 0 tool/tracedump $question light.ctr
+    expands 'accesses, values' mem,val,$all 0 tool/tracedump $question light.ctr
 done
 begin
 run 0 tool/tracesym --functions --cost stores light.ctr
@@ -115,7 +115,7 @@ grep -qx "cannoli-expand: $kept: all of it is there already" stderr || fail "aga
 "$TOOLS/mktrace" light other.ctr x86_64 mem || fail mktrace
 cp other.ctr $kept
 rm kinds
-asked accesses "mem,$all" 0 tool/tracedump -e mem light.ctr
+expands accesses "mem,$all" 0 tool/tracedump -e mem light.ctr
 # Something else of that name
 begin
 echo mine >$kept

@@ -20,13 +20,17 @@ usage -e mem,int -o out.ctr light.ctr
 usage --qemu-dir= -o out.ctr light.ctr
 usage --nonsense -o out.ctr light.ctr
 usage --expand-limit 0 light.ctr
+usage --from 10 light.ctr
+usage --to 10 light.ctr
+usage --from nowhere -o out.ctr light.ctr
+usage --to call:main -o out.ctr light.ctr
 usage --expand-limit 5X light.ctr
 run 0 "$expand" --help
 silent --help
 grep -q '^Usage: cannoli-expand ' stdout || fail "--help"
 run 0 "$expand" --version
 grep -Eq '^cannoli-expand \(cannoli\) [0-9.]+$' stdout || fail "--version: $(cat stdout)"
-help_and_man cannoli-expand 9
+help_and_man cannoli-expand 11
 
 # refused WORDS FILE
 refused() {

@@ -49,11 +49,11 @@ assert [e for e in env if e.split(b"=")[0] not in (b"PWD", b"_", b"OLDPWD", b"SH
 
 data = open("got/inputs", "rb").read()
 magic, version, threads, seed, start, real = struct.unpack_from("<QIIQQQ", data)
-assert (magic, version, threads) == (0x7374757063726374, 1, 1), (magic, version, threads)
+assert (magic, version, threads) == (0x7374757063726374, 2, 1), (magic, version, threads)
 assert seed == 0x5eed and start and real
-offset, size, pid, tid, ppid, ptid, begin, program, loader, at, n, argc = \
-    struct.unpack_from("<QQiiiiQIIQII", data, 40)
-assert (pid, tid, ppid, ptid) == (9, 9, 1, 0) and offset == 104 and offset + size == at
+offset, size, pid, tid, ppid, ptid, begin, first, program, loader, at, n, argc = \
+    struct.unpack_from("<QQiiiiQQIIQII", data, 40)
+assert (pid, tid, ppid, ptid) == (9, 9, 1, 0) and offset == 112 and offset + size == at and first == int(sys.argv[4])
 assert (program, loader, at + n, argc) == (0, 1, len(data), 3), (program, loader, at, n, argc)
 assert data[at:].rstrip(b"\0").split(b"\0")[:4] == [b"./app", b"zero", b"one", b"two words"]
 inputs = []
@@ -67,15 +67,18 @@ NONE = 0xffffffff
 want = [(0, 7, NONE), (0, 6, 0), (0, 6, 1), (0, 6, NONE), (0, 23, NONE), (0, 23, NONE), (0, 3, NONE),
         (32020, 1, NONE), (0, 3, NONE), (0, 2, NONE), (31980, 6, 0), (0, 6, NONE), (28, 23, NONE),
         (95972, 7, NONE)]
+CUT, OPEN = 0x100, 0x101
 if sys.argv[3] == "killed":
-    want[-1] = (95972, 0x100, NONE)
+    want[-1] = (95972, CUT, NONE)
+elif sys.argv[3] == "window": # from 40000 to 64010; the clocks of that are recorded later
+    want[10:] = [(7980, OPEN, NONE), (24000, 6, 0), (0, 6, NONE), (10, CUT, NONE), (0, 23, NONE)]
 assert [i[:3] for i in inputs] == want, inputs
-assert sum(i[0] for i in inputs) == 160000
+assert sum(i[0] for i in inputs) == (64010 if sys.argv[3] == "window" else 160000)
 assert inputs[4][3] == struct.pack("<IIQ", 1, 8, 0x5eed)
 assert inputs[8][3][24:] == bytes.fromhex("1122334455667788"), inputs[8]
 assert inputs[9][3].endswith(b"\x09\0getrandom")
-assert inputs[12][3] == struct.pack("<IIQQQ", 3, 24, 0x1000, 0x1001, 0x1002)
-assert all(i[4] for i in inputs if i[1] not in (3, 0x100)), "times"
+assert [i[3] for i in inputs if i[1] == 23][2] == struct.pack("<IIQQQ", 3, 24, 0x1000, 0x1001, 0x1002)
+assert all(i[4] for i in inputs if i[1] not in (3, CUT, OPEN)), "times"
 assert len(inputs[6][3]) > 24 + 19 * word
 for number in (0, 1):
     assert open("got/%d" % number, "rb").read() == bytes((i * 7 + number) & 0xff for i in range(5000))
@@ -109,14 +112,37 @@ for machine in arm:4 x86_64:8 ppc64:8 hppa:4; do
     run 0 $expand -q -e mem,sys --qemu-dir . -o out.ctr light.ctr
     silent "$target"
     same made.ctr out.ctr "$target: the trace is another one"
-    python3 check.py "${machine#*:}" "$target" '' || fail "$target: inputs"
+    python3 check.py "${machine#*:}" "$target" '' 0 || fail "$target: inputs"
     [ ! -e "$(cat folder)" ] || fail "$target: the folder of inputs is still there"
 done
 # A program that was killed
 light arm killed
 run 0 $expand -e mem,sys -q --qemu-dir . -o out.ctr light.ctr
-python3 check.py 4 arm killed || fail "killed: inputs"
+python3 check.py 4 arm killed 0 || fail "killed: inputs"
 same made.ctr out.ctr "killed: the trace is another one"
+
+# A part of the execution
+light arm ''
+run 0 $expand -e mem,sys -q --qemu-dir . --from 40000 --to 64010 -o out.ctr light.ctr
+python3 check.py 4 arm window 40000 || fail "window: inputs"
+for window in '--from end' '--from 160K' '--to 0'; do
+    # shellcheck disable=SC2086
+    run 1 $expand -q --qemu-dir . $window -o out.ctr light.ctr
+    one_line "$window"
+    grep -q "^cannoli-expand: light.ctr: no instruction is in ${window/ /=}$" stderr || fail "$window: $(cat stderr)"
+done
+"$TOOLS/mktrace" light made.ctr arm insn || fail "mktrace insn"
+# The difference is at ordinal 96310.
+for window in '--to 96310' '--from 96311' '--to 96310 --from 70000' '--from 96311 --to 96312'; do
+    # shellcheck disable=SC2086
+    run 0 $expand -q --qemu-dir . $window -o out.ctr light.ctr
+done
+for window in '--to 96311' '--from 96310' '--from 96310 --to 96311' '--from 70000 --to 150K' '--from 10'; do
+    # shellcheck disable=SC2086
+    run 1 $expand -q --qemu-dir . $window -o out.ctr light.ctr
+    grep -q "the second execution differs at ordinal 96310 of" stderr || fail "$window: $(cat stderr)"
+done
+rm -f out.ctr
 
 # planted WHAT WORDS...: the difference is found and shown, and the trace is removed
 planted() {

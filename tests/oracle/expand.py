@@ -4,7 +4,8 @@
 One recording has the inputs and all kinds of events; expanded with all kinds it must be equal
 in everything.  A recording of the inputs alone can be expanded, too.  In both nothing is read
 of the program's file.  The witness is the first recording itself.  Then inputs are changed on
-their way to QEMU, a byte that the system wrote and a result: the place must be named.
+their way to QEMU, a byte that the system wrote and a result: the place must be named.  Windows
+(--from, --to) must have what all of it has there.
 
 What is left out of the comparison: events INPUT and key frames; where chunks are cut, which
 shows in the pc of changes of registers from outside, and in values that an instruction which is
@@ -13,6 +14,7 @@ calls that QEMU itself executes (clone, exit) have times of their own there.
 """
 import itertools
 import os
+import random
 import re
 import shutil
 import struct
@@ -24,8 +26,10 @@ import scenarios
 from common import Failure
 from scenarios import check
 
+WINDOWS = 3
 KEY = re.compile(rb'^{"kind":"([a-z]+)",("ordinal":\d+,"pid":-?\d+,"tid":-?\d+)')
 REGISTER = re.compile(rb'"name":"([^"]+)","value":("[^"]*")(,"outside":true)?')
+PLACE = re.compile(rb'"ordinal":(\d+),"pid":(-?\d+),"tid":(-?\d+)')
 TIME = re.compile(rb',"(?:time|duration)":[0-9.]+')
 
 # In place of cannoli-record: changes the inputs first.  Words: python, module, what, recorder.
@@ -83,9 +87,9 @@ def shown(a, b):
 
 # ------------------------------------------------------------------------ runs
 
-def expand(tools, folder, light, made, program=None):
+def expand(tools, folder, light, made, program=None, options=()):
     done = subprocess.run([program or tools.program("cannoli-expand"), "-q", "--qemu-dir", tools.qemu_dir,
-                           "-e", "all", "-o", made, light], cwd=folder, capture_output=True, text=True,
+                           "-e", "all", *options, "-o", made, light], cwd=folder, capture_output=True, text=True,
                           timeout=common.PATIENCE)
     return done.returncode, done.stderr
 
@@ -123,6 +127,66 @@ def planted(tools, guest_folder, trace, what):
     return "there is nothing to change" not in said
 
 
+def numbers(key):
+    return tuple(int(v) for v in PLACE.search(key).groups())
+
+
+def of_window(tools, trace, kinds, spans):
+    """What `instructions' gives of a trace, but only within the span of each thread."""
+    p = subprocess.Popen([tools.program("tracedump"), "-q", "--json", "-e", kinds,
+                          "--from", str(min(first for first, _ in spans.values())),
+                          "--to", str(max(end for _, end in spans.values())), trace], stdout=subprocess.PIPE)
+    for key, did, registers in instructions(p.stdout):
+        ordinal, *thread = numbers(key)
+        first, end = spans.get(tuple(thread), (0, 0))
+        if first < ordinal < end:
+            yield key, did, registers
+    check(p.wait() in (0, 3, 4), "tracedump: status %d", p.returncode)
+
+
+def spans_of(tools, trace):
+    """The first ordinal of each thread of a trace, and the one after its last."""
+    spans = {}
+    p = subprocess.Popen([tools.program("tracedump"), "-q", "--json", "-e", "exec", trace],
+                         stdout=subprocess.PIPE)
+    for line in p.stdout:
+        ordinal, *thread = numbers(line)
+        first, _ = spans.setdefault(tuple(thread), (ordinal, 0))
+        spans[tuple(thread)] = first, ordinal + 1
+    check(p.wait() in (0, 3, 4), "tracedump: status %d", p.returncode)
+    return spans
+
+
+def windows(tools, folder, light, full, seed):
+    """Instructions compared in windows of the light trace, at places that the seed chooses."""
+    threads = scenarios.info(tools, light)["threads"]
+    numbered = [i for i, t in enumerate(threads) if t["instructions"] > 100]
+    if len({(t["pid"], t["tid"]) for t in threads}) < len(threads):
+        return 0 # a program after execve has the numbers of the one before
+    chance = random.Random(seed)
+    made = light + ".window"
+    count = 0
+    for _ in range(WINDOWS):
+        i = chance.choice(numbered)
+        end = threads[i]["instructions"]
+        first = chance.randrange(end - 50)
+        end = min(end, first + chance.choice((100, 3000, 50000)))
+        status, said = expand(tools, folder, light, made, options=(
+            "--from=%d/%d" % (first, i + 1), "--to=%d/%d" % (end, i + 1)))
+        check(status in (0, 3), "window %d-%d of thread %d: status %d: %s", first, end, i, status, said[-700:])
+        spans = spans_of(tools, made)
+        place = threads[i]["pid"], threads[i]["tid"]
+        check(spans.get(place) == (first, end), "window %d-%d of thread %d has %s", first, end, i, spans)
+        # What the system changed before the first instruction is not of the window.
+        for a, b in itertools.zip_longest(of_window(tools, full, "exec,mem,val,reg", spans),
+                                          of_window(tools, made, "exec,mem,val,reg", spans)):
+            check(a == b, "window %d-%d of thread %d: all has %s, the window %s", first, end, i,
+                  shown(a, b), shown(b, a))
+            count += 1
+        common.drop_file(made)
+    return count
+
+
 def without_seed(guest):
     """A light trace has a seed of its own."""
     at = guest.index("-seed") if "-seed" in guest else len(guest)
@@ -135,6 +199,7 @@ def run(tools, target, name, guest, folder):
     made = whole + ".made"
     expanded(tools, folder, whole, made)
     count = compare(tools, whole, made)
+    part = windows(tools, folder, whole, made, target + name)
     common.drop_file(made)
     found = [what for what in ("byte", "result") if planted(tools, folder, whole, what)]
     light = record(tools, target, name, guest, folder, "light")
@@ -142,8 +207,8 @@ def run(tools, target, name, guest, folder):
     sizes = os.path.getsize(light), os.path.getsize(made)
     for path in (whole, light, made):
         common.drop_file(path)
-    return "%d instructions and more equal; changed: %s; %d KiB became %d" % (
-        count, ", ".join(found) or "nothing", sizes[0] >> 10, sizes[1] >> 10)
+    return "%d instructions and more equal, %d in windows; changed: %s; %d KiB became %d" % (
+        count, part, ", ".join(found) or "nothing", sizes[0] >> 10, sizes[1] >> 10)
 
 
 # --------------------------------------------------- changed inputs, in a process of its own
@@ -155,7 +220,7 @@ def plant(what, path):
     threads, = struct.unpack_from("<I", data, 12)
     place = None
     for thread in range(threads):
-        at, size = struct.unpack_from("<QQ", data, 40 + 64 * thread)
+        at, size = struct.unpack_from("<QQ", data, 40 + 72 * thread)
         end = at + size
         began = False
         while at < end:

@@ -21,6 +21,7 @@
 /* The two sides: what was recorded, and what was executed now. */
 struct comparison {
     const struct light *light;
+    const struct window *window;
     struct light made; /* only opened */
     const struct light *side[2];
     struct sums sums[2];
@@ -29,12 +30,12 @@ struct comparison {
 };
 
 /* A difference. */
-struct place {
+struct spot {
     uint32_t thread[2];
     uint64_t ordinal;
-    uint64_t time_ns; /* in the order of the threads that were recorded */
-    uint32_t kinds;   /* with which it was found, from an ordinal on */
-    uint64_t from;
+    uint64_t time_ns;  /* in the order of the threads that were recorded */
+    uint32_t kinds;    /* with which it was found, from an ordinal on */
+    uint64_t from, to; /* 0: to the end */
 };
 
 static bool same_insn(const struct ctr_exec *a, const struct ctr_exec *b)
@@ -71,14 +72,18 @@ static void pair_close(struct pair *p)
     ctr_cursor_close(p->cursor[1]);
 }
 
-static int pair_open(struct comparison *c, struct pair *p, uint32_t kinds, uint64_t from)
+static int pair_open(struct comparison *c, struct pair *p, uint32_t kinds, uint64_t from,
+                     uint64_t to)
 {
     struct ctr_diag diag;
 
     *p = (struct pair){.have = {false}};
     for (unsigned i = 0; i < 2; i++) {
-        const struct ctr_filter filter = {
-            .kinds = kinds, .from = from, .nthread = 1, .threads = &c->thread[i]};
+        const struct ctr_filter filter = {.kinds = kinds,
+                                          .from = from,
+                                          .to = to,
+                                          .nthread = 1,
+                                          .threads = &c->thread[i]};
         const int ret = ctr_cursor_open(&p->cursor[i], c->side[i]->tr, &filter, &diag);
 
         if (ret) {
@@ -139,12 +144,41 @@ static int pair_differ(struct comparison *c, struct pair *p, uint64_t *at)
 
 /* ------------------------------------------------------------- instructions */
 
+/* The instructions of a thread that are compared: from an ordinal on, up to another one. */
+struct span {
+    uint64_t first, end; /* end: NOWHERE: the last one */
+};
+
+static struct span span_of(const struct comparison *c, uint32_t thread)
+{
+    const struct window *w = c->window;
+    struct span s = {0, NOWHERE};
+
+    if (w->given) {
+        s.first = w->first[thread];
+        s.end = w->end[thread] < ctr_trace_thread(c->light->tr, thread)->insns
+                    ? w->end[thread]
+                    : NOWHERE;
+    }
+    return s;
+}
+
 static int make_sums(struct comparison *c)
 {
     struct ctr_diag diag = {.off = CTR_NO_OFF};
+    struct span all = {NOWHERE, 0};
 
+    for (uint32_t i = 0; i < c->light->info.threads; i++) {
+        const struct span s = span_of(c, i);
+
+        if (window_has(c->window, ctr_trace_thread(c->light->tr, i))) {
+            all.first = s.first < all.first ? s.first : all.first;
+            all.end = s.end > all.end ? s.end : all.end;
+        }
+    }
     for (unsigned k = 0; k < 2; k++) {
-        const int ret = sums_make(&c->sums[k], c->side[k]->tr, &c->progress, &diag);
+        const int ret = sums_make(&c->sums[k], c->side[k]->tr, all.first,
+                                  all.end == NOWHERE ? 0 : all.end, &c->progress, &diag);
 
         progress_clear(&c->progress);
         if (ret) {
@@ -154,11 +188,12 @@ static int make_sums(struct comparison *c)
     return TOOL_OK;
 }
 
-/* The first instruction of those of a sum that differs; NOWHERE: all are equal. */
-static uint64_t find_sum(const struct comparison *c)
+/* The first instruction of those of a sum that differs, of sums that are wholly within the span;
+ * NOWHERE: all are equal. */
+static uint64_t find_sum(const struct comparison *c, const struct span *s)
 {
     const _Atomic uint64_t *v[2];
-    size_t n[2], i = 0;
+    size_t n[2], most, i = (size_t)((s->first + SUM_INSNS - 1) / SUM_INSNS);
 
     for (unsigned k = 0; k < 2; k++) {
         const size_t *first = &c->sums[k].first[c->thread[k]];
@@ -166,10 +201,12 @@ static uint64_t find_sum(const struct comparison *c)
         v[k] = c->sums[k].v + first[0];
         n[k] = first[1] - first[0];
     }
-    while (i < n[0] && i < n[1] && v[0][i] == v[1][i]) {
+    most = n[0] > n[1] ? n[0] : n[1];
+    most = s->end == NOWHERE ? most : (size_t)(s->end / SUM_INSNS);
+    while (i < most && i < n[0] && i < n[1] && v[0][i] == v[1][i]) {
         i++;
     }
-    return i < n[0] || i < n[1] ? i * SUM_INSNS : NOWHERE;
+    return i < most ? i * SUM_INSNS : NOWHERE;
 }
 
 /* ------------------------------------------------------------------- events */
@@ -195,15 +232,17 @@ static uint32_t common_kinds(const struct comparison *c)
 
 /* ------------------------------------------------------------------ threads */
 
-/* The first difference of these kinds, from an ordinal on, if it is before that of *to. */
-static int find(struct comparison *c, uint32_t kinds, uint64_t from, struct place *to)
+/* The first difference of these kinds, from an ordinal on (to 0: to the end), if it is before
+ * that of *first. */
+static int find(struct comparison *c, uint32_t kinds, uint64_t from, uint64_t to,
+                struct spot *first)
 {
-    struct place at = {
-        .kinds = kinds, .from = from, .thread = {c->thread[0], c->thread[1]}};
+    struct spot at = {
+        .kinds = kinds, .from = from, .to = to, .thread = {c->thread[0], c->thread[1]}};
     struct ctr_moment moment;
     struct ctr_diag diag;
     struct pair p;
-    int status = pair_open(c, &p, kinds, from);
+    int status = pair_open(c, &p, kinds, from, to);
 
     status = status ? status : pair_differ(c, &p, &at.ordinal);
     pair_close(&p);
@@ -214,22 +253,44 @@ static int find(struct comparison *c, uint32_t kinds, uint64_t from, struct plac
     at.time_ns = ctr_moment_at(c->light->tr, c->thread[0], at.ordinal, &moment, &diag)
                      ? UINT64_MAX - 1
                      : moment.time_ns;
-    if (at.time_ns < to->time_ns ||
-        (at.time_ns == to->time_ns && at.thread[0] == to->thread[0] &&
-         at.ordinal < to->ordinal)) {
-        *to = at;
+    if (at.time_ns < first->time_ns ||
+        (at.time_ns == first->time_ns && at.thread[0] == first->thread[0] &&
+         at.ordinal < first->ordinal)) {
+        *first = at;
     }
     return TOOL_OK;
 }
 
-/* Events come before the instruction that has their ordinal. */
-static int compare_thread(struct comparison *c, struct place *first)
+/* Instructions of the span that are not of a whole sum. */
+static int compare_edges(struct comparison *c, const struct span *s, struct spot *first)
 {
-    const uint64_t from = find_sum(c);
-    const uint32_t kinds = common_kinds(c);
-    int status = kinds ? find(c, kinds, 0, first) : TOOL_OK;
+    const uint64_t begin = (s->first + SUM_INSNS - 1) / SUM_INSNS * SUM_INSNS,
+                   end = s->end / SUM_INSNS * SUM_INSNS;
+    const bool one = s->end < begin; /* the span has no end of a sum */
+    int status = TOOL_OK;
 
-    return status || from == NOWHERE ? status : find(c, CTR_KIND_EXEC, from, first);
+    if (s->first < begin) {
+        status = find(c, CTR_KIND_EXEC, s->first, one ? s->end : begin, first);
+    }
+    if (!status && s->end != NOWHERE && s->end > end && !one) {
+        status = find(c, CTR_KIND_EXEC, end, s->end, first);
+    }
+    return status;
+}
+
+/*
+ * Events come before the instruction that has their ordinal.  Those of the first one of a span
+ * are not compared: with its ordinal the second execution has all mappings before it, too.
+ */
+static int compare_thread(struct comparison *c, struct spot *first)
+{
+    const struct span s = span_of(c, c->thread[0]);
+    const uint64_t from = find_sum(c, &s), to = s.end == NOWHERE ? 0 : s.end;
+    const uint32_t kinds = common_kinds(c);
+    int status = kinds ? find(c, kinds, s.first + (s.first != 0), to, first) : TOOL_OK;
+
+    status = status ? status : compare_edges(c, &s, first);
+    return status || from == NOWHERE ? status : find(c, CTR_KIND_EXEC, from, to, first);
 }
 
 /* The recorded thread i, and the same one of the second execution, whose threads may be in
@@ -248,7 +309,7 @@ static bool counterpart(struct comparison *c, uint32_t i)
     return false;
 }
 
-static int show(struct comparison *c, const struct place *at)
+static int show(struct comparison *c, const struct spot *at)
 {
     uint64_t ordinal;
     struct pair p;
@@ -256,7 +317,7 @@ static int show(struct comparison *c, const struct place *at)
 
     c->thread[0] = at->thread[0];
     c->thread[1] = at->thread[1];
-    status = pair_open(c, &p, at->kinds, at->from);
+    status = pair_open(c, &p, at->kinds, at->from, at->to);
     status = status ? status : pair_differ(c, &p, &ordinal);
     status = status ? status
                     : difference_show(
@@ -270,12 +331,16 @@ static int show(struct comparison *c, const struct place *at)
 
 static int compare_both(struct comparison *c, bool *differs)
 {
-    const uint32_t recorded = c->light->info.threads, executed = c->made.info.threads;
-    struct place first = {.time_ns = UINT64_MAX};
-    uint32_t found = 0;
+    const uint32_t executed = c->made.info.threads;
+    struct spot first = {.time_ns = UINT64_MAX};
+    uint32_t found = 0, wanted = 0;
     int status = make_sums(c);
 
-    for (uint32_t i = 0; !status && i < recorded; i++) {
+    for (uint32_t i = 0; !status && i < c->light->info.threads; i++) {
+        if (!window_has(c->window, ctr_trace_thread(c->light->tr, i))) {
+            continue;
+        }
+        wanted++;
         if (counterpart(c, i)) {
             found++;
             status = compare_thread(c, &first);
@@ -288,14 +353,14 @@ static int compare_both(struct comparison *c, bool *differs)
         *differs = true;
         return show(c, &first);
     }
-    if (found == recorded && found == executed) {
+    if (found == wanted && (found == executed || c->window->given)) {
         return TOOL_OK;
     }
     *differs = true;
     return light_refuse(c->light,
                         "the second execution has %" PRIu32 " threads, of which %" PRIu32
                         " are among the %" PRIu32 " recorded ones",
-                        executed, found, recorded);
+                        executed, found, wanted);
 }
 
 /* Whether the traces are comparable at all. */
@@ -312,9 +377,10 @@ static int check(const struct comparison *c)
     return TOOL_OK;
 }
 
-int compare(const struct light *l, const char *path, bool quiet, bool *differs)
+int compare(const struct light *l, const struct window *window, const char *path,
+            bool quiet, bool *differs)
 {
-    struct comparison c = {.light = l};
+    struct comparison c = {.light = l, .window = window};
     int status = light_open(&c.made, l->prog, path);
 
     c.side[0] = l;

@@ -17,13 +17,16 @@
 struct writer {
     const struct light *light;
     const struct start *start; /* of the command */
-    struct start program;      /* of the thread that is written, if argc is not 0 */
+    const struct window *window;
+    struct start program; /* of the thread that is written, if argc is not 0 */
     struct files files;
     FILE *out;
     struct inputs_header header;
     struct inputs_thread *threads, *thread; /* all; the one that is written */
     uint64_t ordinal;                       /* of the last event */
     bool ended;                             /* it was the thread's end */
+    uint64_t open, cut; /* ordinals where it is recorded from, and to; or WINDOW_ALL */
+    bool opened;
 };
 
 /* Writes bytes, and zeros up to a multiple of 8. */
@@ -95,6 +98,71 @@ static int put_event(struct writer *w, const struct ctr_os_event *e)
     return status;
 }
 
+/* An input of this program's own, at an ordinal. */
+static void put_own(struct writer *w, uint32_t type, uint64_t ordinal)
+{
+    const struct input in = {
+        .insns = ordinal - w->ordinal, .type = type, .file = INPUTS_NO_FILE};
+
+    put_input(w, &in, "");
+    w->ordinal = ordinal;
+}
+
+static void put_open(struct writer *w)
+{
+    put_own(w, INPUT_OPEN, w->open);
+    w->opened = true;
+}
+
+/* Whether the event comes after the end of the window, or where the thread waits for its next
+ * slice, which others have after that. */
+static bool is_beyond(const struct writer *w, const struct ctr_os_event *e)
+{
+    struct ctr_slice slice;
+
+    return e->ordinal > w->cut ||
+           (!ctr_parse_slice(e, &slice) && slice.number > w->window->upto);
+}
+
+/* An event, and before or after it the place where the thread is recorded from on: after all
+ * that the system did before its first instruction there, so that key frames have that. */
+static int put_next(struct writer *w, const struct ctr_os_event *e)
+{
+    struct ctr_slice slice;
+    int status;
+
+    if (!w->opened && e->ordinal > w->open) {
+        put_open(w);
+    }
+    status = put_event(w, e);
+    if (!status && !w->opened && !ctr_parse_slice(e, &slice) &&
+        slice.number > w->window->after) {
+        put_open(w);
+    }
+    return status;
+}
+
+/*
+ * The event of the clocks comes after the instructions that read them: of those before the end
+ * of the window it may come after that.  e: the event where the cursor is.
+ */
+static int put_clocks(struct writer *w, struct ctr_cursor *c, struct ctr_event *e)
+{
+    struct ctr_input input;
+    struct ctr_diag diag;
+    int ret = 1;
+
+    while (ret > 0 &&
+           (ctr_parse_input(&e->os, &input) || input.what != CTR_INPUT_CLOCK)) {
+        ret = ctr_cursor_next(c, e, &diag);
+    }
+    if (ret < 0) {
+        return light_error(w->light, ret, &diag);
+    }
+    w->ordinal = e->os.ordinal;
+    return ret ? put_event(w, &e->os) : TOOL_OK;
+}
+
 static int put_events(struct writer *w, const struct ctr_thread *t)
 {
     const struct ctr_filter filter = {.kinds = CTR_KIND_SYS | CTR_KIND_MAP |
@@ -112,20 +180,21 @@ static int put_events(struct writer *w, const struct ctr_thread *t)
     }
     w->ordinal = 0;
     w->ended = false;
-    while (!status && (ret = ctr_cursor_next(c, &ev, &diag)) > 0) {
-        status = put_event(w, &ev.os);
+    while (!status && (ret = ctr_cursor_next(c, &ev, &diag)) > 0 &&
+           !is_beyond(w, &ev.os)) {
+        status = put_next(w, &ev.os);
+    }
+    if (ret >= 0 && !status && !w->ended) {
+        const uint64_t end = w->cut < t->insns ? w->cut : t->insns;
+
+        if (!w->opened && w->open < end) {
+            put_open(w);
+        }
+        put_own(w, INPUT_CUT, end);
+        status = ret ? put_clocks(w, c, &ev) : TOOL_OK;
     }
     ctr_cursor_close(c);
-    if (ret < 0) {
-        return light_error(w->light, ret, &diag);
-    }
-    if (!w->ended) {
-        const struct input cut = {
-            .insns = t->insns - w->ordinal, .type = INPUT_CUT, .file = INPUTS_NO_FILE};
-
-        put_input(w, &cut, "");
-    }
-    return status;
+    return ret < 0 ? light_error(w->light, ret, &diag) : status;
 }
 
 static void put_string(struct writer *w, const char *s)
@@ -204,7 +273,12 @@ static int put_program(struct writer *w, const struct ctr_thread *t, uint64_t *o
 static int put_thread(struct writer *w, const struct ctr_thread *t, uint64_t *offset)
 {
     const struct ctr_process *p = ctr_trace_process(w->light->tr, t->process);
+    uint64_t runs;
 
+    w->open = w->window->given ? w->window->first[t->index] : 0;
+    w->cut = w->window->given ? w->window->end[t->index] : WINDOW_ALL;
+    w->opened = !w->open;
+    runs = w->cut < t->insns ? w->cut : t->insns;
     w->thread = &w->threads[t->index];
     *w->thread = (struct inputs_thread){.offset = *offset,
                                         .pid = t->pid,
@@ -212,9 +286,10 @@ static int put_thread(struct writer *w, const struct ctr_thread *t, uint64_t *of
                                         .ppid = p->ppid,
                                         .ptid = t->ptid,
                                         .start_ns = t->start_ns,
+                                        .first = w->open < runs ? w->open : runs,
                                         .program = INPUTS_NO_FILE,
                                         .loader = INPUTS_NO_FILE};
-    return put_program(w, t, offset);
+    return w->cut || !t->index ? put_program(w, t, offset) : TOOL_OK;
 }
 
 /* What the reader finds first; most of it is known only at the end. */
@@ -254,9 +329,10 @@ static int put_all(struct writer *w)
     return status;
 }
 
-int inputs_write(const struct light *l, const struct start *start, const char *folder)
+int inputs_write(const struct light *l, const struct start *start,
+                 const struct window *window, const char *folder)
 {
-    struct writer w = {.light = l, .start = start};
+    struct writer w = {.light = l, .start = start, .window = window};
     bool failed;
     char *name;
     int status;

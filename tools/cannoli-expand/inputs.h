@@ -5,8 +5,10 @@
 
 #include "light.h"
 #include "start.h"
+#include "window.h"
 
 /* Into a folder that is empty.  TOOL_OK, or TOOL_FAILED after one line on stderr. */
-int inputs_write(const struct light *l, const struct start *start, const char *folder);
+int inputs_write(const struct light *l, const struct start *start,
+                 const struct window *window, const char *folder);
 
 #endif

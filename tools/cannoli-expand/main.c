@@ -22,7 +22,7 @@
 /* Of executions that fail by chance */
 #define ATTEMPTS 16u
 
-enum { OPT_KEEP = TOOL_OPT_LONG, OPT_QEMU_DIR };
+enum { OPT_KEEP = TOOL_OPT_LONG, OPT_QEMU_DIR, OPT_FROM, OPT_TO };
 
 static const struct kind {
     const char *name;
@@ -41,6 +41,10 @@ static const struct tool_option table[] = {
      "what to record, beside exec: mem, val, reg, sys, map,\n"
      "thr, time, all (default: all)",
      &event_words},
+    {OPT_FROM, "from", "MOMENT",
+     "record from there on: ordinal N, N/K of the K-th thread,\n1.5s, mark:TEXT, "
+     "syscall:NAME/N, crash"},
+    {OPT_TO, "to", "MOMENT", "stop before it"},
     EXPANSION_OPTION_LIMIT,
     {OPT_KEEP, "keep", NULL,
      "if the second execution differs, keep its trace as\n"
@@ -56,7 +60,9 @@ struct options {
     const char *output, *qemu_dir, *path;
     struct run_options run;
     struct expansion expansion; /* its limit */
-    uint32_t events;            /* CTR_HAS_*; 0: all */
+    struct moment_text from, to;
+    struct window window;
+    uint32_t events; /* CTR_HAS_*; 0: all */
     bool keep, quiet;
 };
 
@@ -83,6 +89,10 @@ static bool parse_option(void *arg, int key, const char *value)
         return *value;
     case 'e':
         return parse_events(value, &opt->events);
+    case OPT_FROM:
+        return moment_parse(value, &opt->from) && opt->from.kind != MOMENT_CALL;
+    case OPT_TO:
+        return moment_parse(value, &opt->to) && opt->to.kind != MOMENT_CALL;
     case OPT_KEEP:
         return opt->keep = true;
     case OPT_QEMU_DIR:
@@ -135,7 +145,7 @@ static int execute(const struct options *opt, const struct light *l,
     run_signals_hold(&held);
     if (!status) {
         folder = run_folder_make(PROG);
-        status = folder ? inputs_write(l, s, folder) : TOOL_FAILED;
+        status = folder ? inputs_write(l, s, &opt->window, folder) : TOOL_FAILED;
     }
     if (!status) {
         status = attempt(opt, l, folder, &c, &held);
@@ -162,7 +172,7 @@ static int rename_to(const char *from, const char *to)
 static int finish(const struct options *opt, const struct light *l)
 {
     bool differs = false;
-    int status = compare(l, opt->run.output, opt->quiet, &differs);
+    int status = compare(l, &opt->window, opt->run.output, opt->quiet, &differs);
     char *name = NULL;
 
     if (!status) {
@@ -241,12 +251,14 @@ static int expand(struct options *opt)
 
     opt->events = opt->events ? opt->events : EXPANSION_KINDS;
     status = status ? status : light_check(&light);
+    status = status ? status : window_make(&opt->window, &light, &opt->from, &opt->to);
     if (!status) {
         status = opt->output ? make(opt, &light) : keep(opt, &light);
     }
     if (!status) {
         status = tool_trace_status(PROG, opt->path, light.tr, opt->quiet);
     }
+    window_free(&opt->window);
     light_close(&light);
     return status;
 }
@@ -268,7 +280,10 @@ int main(int argc, char **argv)
     int status = tool_options_parse(&o, parse_option, &opt, &opt.path);
 
     if (status == TOOL_OK && opt.path) {
-        if (opt.output && !strcmp(opt.output, "-")) {
+        if (!opt.output && (opt.from.kind || opt.to.kind)) {
+            status = tool_usage_error(PROG, "the expansion of a trace has all of it: "
+                                            "--from and --to need -o");
+        } else if (opt.output && !strcmp(opt.output, "-")) {
             status = tool_usage_error(PROG, "the trace is compared first, so that it "
                                             "cannot go to standard output");
         } else {

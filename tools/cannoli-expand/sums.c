@@ -132,7 +132,8 @@ static int prepare(struct sums *s, const struct ctr_trace *tr, uint32_t threads)
 {
     s->first = calloc((size_t)threads + 1, sizeof(*s->first));
     for (uint32_t i = 0; s->first && i < threads; i++) {
-        const uint64_t insns = ctr_trace_thread(tr, i)->insns;
+        const struct ctr_thread *t = ctr_trace_thread(tr, i);
+        const uint64_t insns = t->first + t->insns;
 
         s->first[i + 1] = s->first[i] + (size_t)(insns / SUM_INSNS) + 1;
     }
@@ -140,12 +141,12 @@ static int prepare(struct sums *s, const struct ctr_trace *tr, uint32_t threads)
     return s->v ? 0 : -CTR_E_NOMEM;
 }
 
-int sums_make(struct sums *s, struct ctr_trace *tr, struct progress *progress,
-              struct ctr_diag *diag)
+int sums_make(struct sums *s, struct ctr_trace *tr, uint64_t from, uint64_t to,
+              struct progress *progress, struct ctr_diag *diag)
 {
     static const struct ctr_replay_ops ops = {
         .run = on_run, .end = on_end, .progress = on_progress};
-    const struct ctr_filter filter = {.kinds = CTR_KIND_EXEC};
+    const struct ctr_filter filter = {.kinds = CTR_KIND_EXEC, .from = from, .to = to};
     struct summing all = {
         .sums = s, .progress = progress, .nr_workers = tool_default_jobs()};
     const struct ctr_replay_opts opts = {.workers = all.nr_workers, .filter = &filter};

@@ -18,9 +18,10 @@ struct sums {
     size_t *first; /* of each thread (index) in v; and where the last one ends */
 };
 
-/* Reads what all threads executed, with all processors.  0, or an error of libctr. */
-int sums_make(struct sums *s, struct ctr_trace *tr, struct progress *progress,
-              struct ctr_diag *diag);
+/* Reads what all threads executed, with all processors: of each, instructions from an ordinal on
+ * (to 0: all) up to another one; some more may be read.  0, or an error of libctr. */
+int sums_make(struct sums *s, struct ctr_trace *tr, uint64_t from, uint64_t to,
+              struct progress *progress, struct ctr_diag *diag);
 void sums_free(struct sums *s);
 
 #endif

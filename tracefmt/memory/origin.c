@@ -68,10 +68,19 @@ void memory_origins_close(struct memory_origins *o)
     }
 }
 
+/* Whether accesses that are not recorded may have changed memory after a page's key frame, or
+ * if nothing was dropped, ever. */
+static bool is_incomplete(const struct memory_origins *o)
+{
+    const bool dropped = o->info.dropped_insns || o->info.dropped_chunks;
+
+    return o->info.selection[0] || (dropped && !(o->info.events & CTR_HAS_KEY)) ||
+           o->info.machine || !(o->info.events & CTR_HAS_MEM);
+}
+
 bool memory_origins_part(const struct memory_origins *o)
 {
-    return o->info.selection[0] || o->info.dropped_insns || o->info.dropped_chunks ||
-           o->info.machine || !(o->info.events & CTR_HAS_MEM);
+    return is_incomplete(o) || o->info.dropped_insns || o->info.dropped_chunks;
 }
 
 /* ------------------------------------------------------------------- mappings */
@@ -203,7 +212,7 @@ static void trace_back(const struct memory_origins *o, uint64_t addr,
         narrow(out, next);
     }
     out->until_ns = c->to_ns;
-    out->own = o->single && !memory_origins_part(o) && !now->shared &&
+    out->own = o->single && !is_incomplete(o) && !now->shared &&
                now->from_ns < o->damage_ns && (!now->inode || is_module(o, now));
 }
 

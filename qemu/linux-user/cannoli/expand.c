@@ -335,6 +335,7 @@ void cannoli_expand_attach(CPUState *cpu)
         i->left = i->ran = next_input(i)->insns;
     }
     t->inputs = i;
+    t->gate.quiet = is->first != 0;
     p->was_pid = is->pid;
     p->was_ppid = is->ppid;
     p->tid = is->tid;
@@ -370,10 +371,34 @@ static bool is_recorded(uint32_t type)
     case CTR_EVENT_SLICE: /* order.c emits it */
     case CTR_EVENT_INPUT:
     case INPUT_CUT:
+    case INPUT_OPEN:
         return false;
     default:
         return cannoli_sys;
     }
+}
+
+/*
+ * The thread is recorded from here on; it has done what later memory and
+ * registers come from, so these are recorded as they are now.
+ */
+static void open_gate(CPUState *cpu)
+{
+    static bool has_memory; /* of this process */
+
+    cannoli_cpu(cpu)->thread->gate.quiet = false;
+    if (!has_memory) {
+        has_memory = true;
+        cannoli_keyframes_all(cpu);
+    }
+}
+
+/* Whether an event becomes one again. */
+static bool is_wanted(CPUState *cpu, uint32_t type)
+{
+    return is_recorded(type) &&
+           (!cannoli_cpu(cpu)->thread->gate.quiet || type == CTR_EVENT_MAP ||
+            type == CTR_EVENT_THREAD);
 }
 
 /* The next input becomes an event and was had. */
@@ -388,7 +413,10 @@ static void take(CPUState *cpu)
         change_slice(cpu, ldq_le_p(payload_of(i->at)));
     }
     last_ns = MAX(last_ns, in->time_ns);
-    if (is_recorded(in->type)) {
+    if (in->type == INPUT_OPEN) {
+        open_gate(cpu);
+    }
+    if (is_wanted(cpu, in->type)) {
         bool timed =
             in->type == CTR_EVENT_MAP || in->type == CTR_EVENT_THREAD ||
             in->type == CTR_EVENT_MARK || cannoli_ctl->events & CTR_EVENTS_TIME;
@@ -459,6 +487,7 @@ static void take_due(CPUState *cpu)
         case CTR_EVENT_MARK:
         case CTR_EVENT_LABEL:
         case CTR_EVENT_INPUT:
+        case INPUT_OPEN:
             break;
         case CTR_EVENT_THREAD:
             if (ldl_le_p(payload_of(i->at)) != CTR_THREAD_END) {

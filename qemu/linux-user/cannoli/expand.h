@@ -32,6 +32,9 @@ uint64_t cannoli_expand_open(void);
 /* The value of a clock that the thread reads. */
 uint64_t cannoli_expand_clock(CPUState *cpu);
 
+/* keyframes.c: a key frame of each page that holds anything. */
+void cannoli_keyframes_all(CPUState *cpu);
+
 /* The program does something else than what was recorded: ends it. */
 G_NORETURN void cannoli_expand_differs(CPUState *cpu, const char *format, ...)
     G_GNUC_PRINTF(2, 3);

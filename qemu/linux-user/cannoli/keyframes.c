@@ -8,10 +8,15 @@
  * that is written in every chunk would make it read all of them: the recorder,
  * which sees what each chunk writes, requests the contents of such a page now
  * and then.  Only the thread itself can give them, at a place of its own.
+ *
+ * Where a recording begins in the middle (expand.c), all pages have one.
  */
 #include "qemu/osdep.h"
 #include "qemu.h"
-#include "event.h"
+#include "user/guest-host.h"
+#include "user/page-protection.h"
+#include "accel/tcg/cannoli/far.h"
+#include "expand.h"
 
 /* Of a buffer, at most. */
 #define MOST_PAGES 16
@@ -76,4 +81,60 @@ void cannoli_keyframes(CPUState *cpu)
             put_page(cpu, qatomic_read(&r->page));
         }
     }
+}
+
+/* ---- all of them ---- */
+
+/* What is not held of a larger range is not recorded, as it may be huge. */
+#define MOST_ANONYMOUS ((target_ulong)1 << 20)
+#define MOST_OF_FILE   ((target_ulong)64 << 20)
+
+typedef struct Walk {
+    CPUState *cpu;
+    int pagemap;
+} Walk;
+
+/* Whether the host holds a page of its own there, so that it may be not 0. */
+static bool is_held(const Walk *w, target_ulong page)
+{
+    uintptr_t host = (uintptr_t)g2h_untagged(page);
+    off_t at = (off_t)(host / qemu_real_host_page_size()) * sizeof(uint64_t);
+    uint64_t entry;
+
+    return pread(w->pagemap, &entry, sizeof(entry), at) != sizeof(entry) ||
+           entry >> 62; /* present, swapped */
+}
+
+static int put_region(void *opaque, target_ulong start, target_ulong end,
+                      unsigned long prot)
+{
+    const Walk *w = opaque;
+    bool all = end - start <=
+               (prot & PAGE_ANON ? MOST_ANONYMOUS : MOST_OF_FILE);
+
+    for (target_ulong at = start; prot & PAGE_READ && at < end;
+         at += CTR_KEYFRAME_BYTES) {
+        if (all || is_held(w, at)) {
+            put_page(w->cpu, at);
+        }
+    }
+    return 0;
+}
+
+void cannoli_keyframes_all(CPUState *cpu)
+{
+    Walk w = { .cpu = cpu };
+
+    if (!(cannoli_ctl->events & CTR_EVENTS_KEY)) {
+        return;
+    }
+    mmap_lock();
+    cannoli_apart++;
+    w.pagemap = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+    walk_memory_regions(&w, put_region);
+    if (w.pagemap >= 0) {
+        close(w.pagemap);
+    }
+    cannoli_apart--;
+    mmap_unlock();
 }

@@ -25,6 +25,7 @@ typedef struct CannoliGate {
     bool begun;     /* the first state is known */
     bool open;      /* changes in _enter, _elsewhere and _look only */
     bool paused;    /* by the guest */
+    bool quiet;     /* it is not recorded yet, of what is executed again */
     bool elsewhere; /* a task or address space that is not chosen runs */
     bool in_tree;   /* see CannoliCPU.tree_sp */
     bool passed;    /* the place at passed_pc, before which it was left */
