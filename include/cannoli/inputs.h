@@ -9,8 +9,9 @@
  * changes of the address space, signals, values of clocks (CTR_EVENT_INPUT).  This file
  * has them in the order of each thread.
  *
- * The folder of the file also has the files that were mapped, by number: "0", "1", ...; the
- * recorder puts them into the new trace, and finds them there (common/inputs_file.h).
+ * The folder of the file also has the files that were mapped, by number: "0", "1", ..., which are
+ * links: "0.d/libc.so.6" has the name that filters look for.  The recorder puts them into the new
+ * trace, and finds them there (common/inputs_file.h).
  * Numbers are little-endian.  The reader trusts the writer: both are of one version.
  *
  *   struct inputs_header

@@ -21,16 +21,23 @@ usage --qemu-dir= -o out.ctr light.ctr
 usage --nonsense -o out.ctr light.ctr
 usage --expand-limit 0 light.ctr
 usage --from 10 light.ctr
+usage --select=--stores light.ctr
 usage --to 10 light.ctr
 usage --from nowhere -o out.ctr light.ctr
 usage --to call:main -o out.ctr light.ctr
+usage --select= -o out.ctr light.ctr
+usage --select "--function 'main" -o out.ctr light.ctr
+for other in -o --output=x --ring=1M '--stores --light' -j2 --stor --paused; do
+    usage "--select=$other" -o out.ctr light.ctr
+    grep -q "' is no option of cannoli-record that chooses instructions" stderr || fail "$other: $(cat stderr)"
+done
 usage --expand-limit 5X light.ctr
 run 0 "$expand" --help
 silent --help
 grep -q '^Usage: cannoli-expand ' stdout || fail "--help"
 run 0 "$expand" --version
 grep -Eq '^cannoli-expand \(cannoli\) [0-9.]+$' stdout || fail "--version: $(cat stdout)"
-help_and_man cannoli-expand 11
+help_and_man cannoli-expand 12
 
 # refused WORDS FILE
 refused() {

@@ -5,7 +5,8 @@ One recording has the inputs and all kinds of events; expanded with all kinds it
 in everything.  A recording of the inputs alone can be expanded, too.  In both nothing is read
 of the program's file.  The witness is the first recording itself.  Then inputs are changed on
 their way to QEMU, a byte that the system wrote and a result: the place must be named.  Windows
-(--from, --to) must have what all of it has there.
+(--from, --to) must have what all of it has there, and a page of code that is selected the
+instructions that all of it has at these addresses.
 
 What is left out of the comparison: events INPUT and key frames; where chunks are cut, which
 shows in the pc of changes of registers from outside, and in values that an instruction which is
@@ -30,6 +31,7 @@ WINDOWS = 3
 KEY = re.compile(rb'^{"kind":"([a-z]+)",("ordinal":\d+,"pid":-?\d+,"tid":-?\d+)')
 REGISTER = re.compile(rb'"name":"([^"]+)","value":("[^"]*")(,"outside":true)?')
 PLACE = re.compile(rb'"ordinal":(\d+),"pid":(-?\d+),"tid":(-?\d+)')
+PC = re.compile(rb'"pc":"0x([0-9a-f]+)",.*"bytes":"([0-9a-f]+)"')
 TIME = re.compile(rb',"(?:time|duration)":[0-9.]+')
 
 # In place of cannoli-record: changes the inputs first.  Words: python, module, what, recorder.
@@ -89,8 +91,8 @@ def shown(a, b):
 
 def expand(tools, folder, light, made, program=None, options=()):
     done = subprocess.run([program or tools.program("cannoli-expand"), "-q", "--qemu-dir", tools.qemu_dir,
-                           "-e", "all", *options, "-o", made, light], cwd=folder, capture_output=True, text=True,
-                          timeout=common.PATIENCE)
+                           "-e", "all", *options, "-o", made, light], cwd=folder,
+                          capture_output=True, text=True, timeout=common.PATIENCE)
     return done.returncode, done.stderr
 
 
@@ -162,7 +164,7 @@ def windows(tools, folder, light, full, seed):
     threads = scenarios.info(tools, light)["threads"]
     numbered = [i for i, t in enumerate(threads) if t["instructions"] > 100]
     if len({(t["pid"], t["tid"]) for t in threads}) < len(threads):
-        return 0 # a program after execve has the numbers of the one before
+        return 0  # a program after execve has the numbers of the one before
     chance = random.Random(seed)
     made = light + ".window"
     count = 0
@@ -173,7 +175,8 @@ def windows(tools, folder, light, full, seed):
         end = min(end, first + chance.choice((100, 3000, 50000)))
         status, said = expand(tools, folder, light, made, options=(
             "--from=%d/%d" % (first, i + 1), "--to=%d/%d" % (end, i + 1)))
-        check(status in (0, 3), "window %d-%d of thread %d: status %d: %s", first, end, i, status, said[-700:])
+        check(status in (0, 3), "window %d-%d of thread %d: status %d: %s", first, end, i, status,
+              said[-700:])
         spans = spans_of(tools, made)
         place = threads[i]["pid"], threads[i]["tid"]
         check(spans.get(place) == (first, end), "window %d-%d of thread %d has %s", first, end, i, spans)
@@ -185,6 +188,30 @@ def windows(tools, folder, light, full, seed):
             count += 1
         common.drop_file(made)
     return count
+
+
+def selected(tools, folder, light, full, seed):
+    """How many instructions of a page of code are selected, and equal to those of the full trace."""
+    pages = {}
+    p = subprocess.Popen([tools.program("tracedump"), "-q", "--json", "-e", "exec", full],
+                         stdout=subprocess.PIPE)
+    for line in p.stdout:
+        pc, code = PC.search(line).groups()
+        pages.setdefault(int(pc, 16) >> 12, []).append((int(pc, 16), code))
+    check(p.wait() in (0, 3), "tracedump: status %d", p.returncode)
+    page = random.Random(seed).choice(sorted(pages))
+    made = light + ".selected"
+    status, said = expand(tools, folder, light, made, options=("--select=--range %#x+0x1000" % (page << 12),))
+    check(status in (0, 3), "page %#x: status %d: %s", page, status, said[-700:])
+    p = subprocess.Popen([tools.program("tracedump"), "-q", "--json", "-e", "exec", made],
+                         stdout=subprocess.PIPE)
+    found = [(int(pc, 16), code) for pc, code in (PC.search(line).groups() for line in p.stdout)]
+    check(p.wait() in (0, 3, 4), "tracedump: status %d", p.returncode)
+    # Threads of equal times may be in another order.
+    check(sorted(found) == sorted(pages[page]), "page %#x: %d instructions, not %d", page, len(found),
+          len(pages[page]))
+    common.drop_file(made)
+    return len(found)
 
 
 def without_seed(guest):
@@ -200,6 +227,7 @@ def run(tools, target, name, guest, folder):
     expanded(tools, folder, whole, made)
     count = compare(tools, whole, made)
     part = windows(tools, folder, whole, made, target + name)
+    chosen = selected(tools, folder, whole, made, target + name)
     common.drop_file(made)
     found = [what for what in ("byte", "result") if planted(tools, folder, whole, what)]
     light = record(tools, target, name, guest, folder, "light")
@@ -207,8 +235,8 @@ def run(tools, target, name, guest, folder):
     sizes = os.path.getsize(light), os.path.getsize(made)
     for path in (whole, light, made):
         common.drop_file(path)
-    return "%d instructions and more equal, %d in windows; changed: %s; %d KiB became %d" % (
-        count, part, ", ".join(found) or "nothing", sizes[0] >> 10, sizes[1] >> 10)
+    return "%d instructions and more equal, %d in windows, %d selected; changed: %s; %d KiB became %d" % (
+        count, part, chosen, ", ".join(found) or "nothing", sizes[0] >> 10, sizes[1] >> 10)
 
 
 # --------------------------------------------------- changed inputs, in a process of its own

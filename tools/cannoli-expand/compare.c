@@ -7,26 +7,21 @@
 #include "compare.h"
 
 #include <inttypes.h>
-#include <string.h>
 
-#include "cannoli/events.h"
 #include "common/options.h"
 #include "common/progress.h"
 #include "difference.h"
-#include "input/trace.h"
+#include "sides.h"
 #include "sums.h"
 
 #define NOWHERE UINT64_MAX
 
 /* The two sides: what was recorded, and what was executed now. */
 struct comparison {
-    const struct light *light;
+    struct sides both;
     const struct window *window;
-    struct light made; /* only opened */
-    const struct light *side[2];
     struct sums sums[2];
     struct progress progress;
-    uint32_t thread[2]; /* index of the one that is compared, of each side */
 };
 
 /* A difference. */
@@ -37,25 +32,6 @@ struct spot {
     uint32_t kinds;    /* with which it was found, from an ordinal on */
     uint64_t from, to; /* 0: to the end */
 };
-
-static bool same_insn(const struct ctr_exec *a, const struct ctr_exec *b)
-{
-    return a->pc == b->pc && a->len == b->len && !memcmp(a->bytes, b->bytes, a->len);
-}
-
-/* Times are of the first execution in both, if they are in both at all. */
-static bool same_event(const struct ctr_os_event *a, const struct ctr_os_event *b)
-{
-    return a->ordinal == b->ordinal && a->type == b->type && a->size == b->size &&
-           !memcmp(a->payload, b->payload, a->size);
-}
-
-/* Events that the second execution has of its own. */
-static bool own_event(const struct ctr_event *ev)
-{
-    return ev->kind == CTR_CURSOR_OS &&
-           (ev->os.type == CTR_EVENT_GATE || ev->os.type == CTR_EVENT_SELECT);
-}
 
 /* ----------------------------------------------------------------- in step */
 
@@ -83,12 +59,13 @@ static int pair_open(struct comparison *c, struct pair *p, uint32_t kinds, uint6
                                           .from = from,
                                           .to = to,
                                           .nthread = 1,
-                                          .threads = &c->thread[i]};
-        const int ret = ctr_cursor_open(&p->cursor[i], c->side[i]->tr, &filter, &diag);
+                                          .threads = &c->both.thread[i]};
+        const int ret =
+            ctr_cursor_open(&p->cursor[i], c->both.side[i]->tr, &filter, &diag);
 
         if (ret) {
             p->cursor[i] = NULL;
-            return light_error(c->side[i], ret, &diag);
+            return light_error(c->both.side[i], ret, &diag);
         }
     }
     return TOOL_OK;
@@ -102,27 +79,25 @@ static int pair_next(struct comparison *c, struct pair *p)
     for (unsigned i = 0; i < 2; i++) {
         do {
             ret = ctr_cursor_next(p->cursor[i], &p->ev[i], &diag);
-        } while (ret > 0 && own_event(&p->ev[i]));
+        } while (ret > 0 && sides_is_own(&p->ev[i]));
         if (ret < 0) {
-            return light_error(c->side[i], ret, &diag);
+            return light_error(c->both.side[i], ret, &diag);
         }
         p->have[i] = ret > 0;
     }
     return TOOL_OK;
 }
 
-static bool pair_equal(const struct pair *p)
-{
-    const struct ctr_event *a = &p->ev[0], *b = &p->ev[1];
-
-    return p->have[0] && p->have[1] &&
-           (a->kind == CTR_CURSOR_EXEC ? same_insn(&a->exec, &b->exec)
-                                       : same_event(&a->os, &b->os));
-}
-
 static uint64_t ordinal_of(const struct ctr_event *ev)
 {
     return ev->kind == CTR_CURSOR_EXEC ? ev->exec.ordinal : ev->os.ordinal;
+}
+
+static bool pair_equal(const struct pair *p)
+{
+    return p->have[0] && p->have[1] && sides_same(&p->ev[0], &p->ev[1]) &&
+           (p->ev[0].kind == CTR_CURSOR_EXEC ||
+            ordinal_of(&p->ev[0]) == ordinal_of(&p->ev[1]));
 }
 
 /* Moves both on to the first difference; *at: its ordinal, NOWHERE if there is none. */
@@ -156,7 +131,7 @@ static struct span span_of(const struct comparison *c, uint32_t thread)
 
     if (w->given) {
         s.first = w->first[thread];
-        s.end = w->end[thread] < ctr_trace_thread(c->light->tr, thread)->insns
+        s.end = w->end[thread] < ctr_trace_thread(c->both.light->tr, thread)->insns
                     ? w->end[thread]
                     : NOWHERE;
     }
@@ -168,21 +143,21 @@ static int make_sums(struct comparison *c)
     struct ctr_diag diag = {.off = CTR_NO_OFF};
     struct span all = {NOWHERE, 0};
 
-    for (uint32_t i = 0; i < c->light->info.threads; i++) {
+    for (uint32_t i = 0; i < c->both.light->info.threads; i++) {
         const struct span s = span_of(c, i);
 
-        if (window_has(c->window, ctr_trace_thread(c->light->tr, i))) {
+        if (window_has(c->window, ctr_trace_thread(c->both.light->tr, i))) {
             all.first = s.first < all.first ? s.first : all.first;
             all.end = s.end > all.end ? s.end : all.end;
         }
     }
     for (unsigned k = 0; k < 2; k++) {
-        const int ret = sums_make(&c->sums[k], c->side[k]->tr, all.first,
+        const int ret = sums_make(&c->sums[k], c->both.side[k]->tr, all.first,
                                   all.end == NOWHERE ? 0 : all.end, &c->progress, &diag);
 
         progress_clear(&c->progress);
         if (ret) {
-            return light_error(c->side[k], ret, &diag);
+            return light_error(c->both.side[k], ret, &diag);
         }
     }
     return TOOL_OK;
@@ -196,7 +171,7 @@ static uint64_t find_sum(const struct comparison *c, const struct span *s)
     size_t n[2], most, i = (size_t)((s->first + SUM_INSNS - 1) / SUM_INSNS);
 
     for (unsigned k = 0; k < 2; k++) {
-        const size_t *first = &c->sums[k].first[c->thread[k]];
+        const size_t *first = &c->sums[k].first[c->both.thread[k]];
 
         v[k] = c->sums[k].v + first[0];
         n[k] = first[1] - first[0];
@@ -209,27 +184,6 @@ static uint64_t find_sum(const struct comparison *c, const struct span *s)
     return i < most ? i * SUM_INSNS : NOWHERE;
 }
 
-/* ------------------------------------------------------------------- events */
-
-/* Kinds of events that are in both traces and are the program's. */
-static uint32_t common_kinds(const struct comparison *c)
-{
-    static const struct {
-        uint32_t has, kind;
-    } kinds[] = {{CTR_HAS_SYS, CTR_KIND_SYS},
-                 {CTR_HAS_MAP, CTR_KIND_MAP},
-                 {CTR_HAS_THR, CTR_KIND_THR},
-                 {CTR_HAS_ORDER, CTR_KIND_ORDER},
-                 {CTR_HAS_MARK, CTR_KIND_MARK}};
-    const uint32_t both = c->side[0]->info.events & c->side[1]->info.events;
-    uint32_t out = 0;
-
-    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-        out |= both & kinds[i].has ? kinds[i].kind : 0;
-    }
-    return out;
-}
-
 /* ------------------------------------------------------------------ threads */
 
 /* The first difference of these kinds, from an ordinal on (to 0: to the end), if it is before
@@ -237,8 +191,10 @@ static uint32_t common_kinds(const struct comparison *c)
 static int find(struct comparison *c, uint32_t kinds, uint64_t from, uint64_t to,
                 struct spot *first)
 {
-    struct spot at = {
-        .kinds = kinds, .from = from, .to = to, .thread = {c->thread[0], c->thread[1]}};
+    struct spot at = {.kinds = kinds,
+                      .from = from,
+                      .to = to,
+                      .thread = {c->both.thread[0], c->both.thread[1]}};
     struct ctr_moment moment;
     struct ctr_diag diag;
     struct pair p;
@@ -250,9 +206,10 @@ static int find(struct comparison *c, uint32_t kinds, uint64_t from, uint64_t to
         return status;
     }
     /* One that was made has perhaps more than was recorded. */
-    at.time_ns = ctr_moment_at(c->light->tr, c->thread[0], at.ordinal, &moment, &diag)
-                     ? UINT64_MAX - 1
-                     : moment.time_ns;
+    at.time_ns =
+        ctr_moment_at(c->both.light->tr, c->both.thread[0], at.ordinal, &moment, &diag)
+            ? UINT64_MAX - 1
+            : moment.time_ns;
     if (at.time_ns < first->time_ns ||
         (at.time_ns == first->time_ns && at.thread[0] == first->thread[0] &&
          at.ordinal < first->ordinal)) {
@@ -284,29 +241,13 @@ static int compare_edges(struct comparison *c, const struct span *s, struct spot
  */
 static int compare_thread(struct comparison *c, struct spot *first)
 {
-    const struct span s = span_of(c, c->thread[0]);
+    const struct span s = span_of(c, c->both.thread[0]);
     const uint64_t from = find_sum(c, &s), to = s.end == NOWHERE ? 0 : s.end;
-    const uint32_t kinds = common_kinds(c);
+    const uint32_t kinds = sides_kinds(&c->both);
     int status = kinds ? find(c, kinds, s.first + (s.first != 0), to, first) : TOOL_OK;
 
     status = status ? status : compare_edges(c, &s, first);
     return status || from == NOWHERE ? status : find(c, CTR_KIND_EXEC, from, to, first);
-}
-
-/* The recorded thread i, and the same one of the second execution, whose threads may be in
- * another order in the file; false: it has none. */
-static bool counterpart(struct comparison *c, uint32_t i)
-{
-    const struct ctr_thread *a = ctr_trace_thread(c->light->tr, i), *b;
-
-    c->thread[0] = i;
-    for (uint32_t k = 0; (b = ctr_trace_thread(c->made.tr, k)) != NULL; k++) {
-        if (a->pid == b->pid && a->tid == b->tid && a->start_ns == b->start_ns) {
-            c->thread[1] = k;
-            return true;
-        }
-    }
-    return false;
 }
 
 static int show(struct comparison *c, const struct spot *at)
@@ -315,13 +256,13 @@ static int show(struct comparison *c, const struct spot *at)
     struct pair p;
     int status;
 
-    c->thread[0] = at->thread[0];
-    c->thread[1] = at->thread[1];
+    c->both.thread[0] = at->thread[0];
+    c->both.thread[1] = at->thread[1];
     status = pair_open(c, &p, at->kinds, at->from, at->to);
     status = status ? status : pair_differ(c, &p, &ordinal);
     status = status ? status
                     : difference_show(
-                          c->side,
+                          c->both.side,
                           (const struct ctr_event *const[]){p.have[0] ? &p.ev[0] : NULL,
                                                             p.have[1] ? &p.ev[1] : NULL},
                           at->thread[0], at->ordinal);
@@ -331,17 +272,17 @@ static int show(struct comparison *c, const struct spot *at)
 
 static int compare_both(struct comparison *c, bool *differs)
 {
-    const uint32_t executed = c->made.info.threads;
+    const uint32_t executed = c->both.made.info.threads;
     struct spot first = {.time_ns = UINT64_MAX};
     uint32_t found = 0, wanted = 0;
     int status = make_sums(c);
 
-    for (uint32_t i = 0; !status && i < c->light->info.threads; i++) {
-        if (!window_has(c->window, ctr_trace_thread(c->light->tr, i))) {
+    for (uint32_t i = 0; !status && i < c->both.light->info.threads; i++) {
+        if (!window_has(c->window, ctr_trace_thread(c->both.light->tr, i))) {
             continue;
         }
         wanted++;
-        if (counterpart(c, i)) {
+        if (sides_find(&c->both, i)) {
             found++;
             status = compare_thread(c, &first);
         }
@@ -357,40 +298,23 @@ static int compare_both(struct comparison *c, bool *differs)
         return TOOL_OK;
     }
     *differs = true;
-    return light_refuse(c->light,
+    return light_refuse(c->both.light,
                         "the second execution has %" PRIu32 " threads, of which %" PRIu32
                         " are among the %" PRIu32 " recorded ones",
                         executed, found, wanted);
 }
 
-/* Whether the traces are comparable at all. */
-static int check(const struct comparison *c)
-{
-    const struct ctr_info *a = &c->light->info, *b = &c->made.info;
-
-    if (strcmp(a->target, b->target) || strcmp(a->qemu_version, b->qemu_version)) {
-        return light_refuse(c->light,
-                            "it was recorded with QEMU %s for %s, and this is %s "
-                            "for %s: another version may do other things",
-                            a->qemu_version, a->target, b->qemu_version, b->target);
-    }
-    return TOOL_OK;
-}
-
 int compare(const struct light *l, const struct window *window, const char *path,
             bool quiet, bool *differs)
 {
-    struct comparison c = {.light = l, .window = window};
-    int status = light_open(&c.made, l->prog, path);
+    struct comparison c = {.window = window};
+    int status = sides_open(&c.both, l, path);
 
-    c.side[0] = l;
-    c.side[1] = &c.made;
     progress_init(&c.progress, l->prog, quiet);
-    status = status ? status : check(&c);
     *differs = false;
     status = status ? status : compare_both(&c, differs);
     sums_free(&c.sums[0]);
     sums_free(&c.sums[1]);
-    light_close(&c.made);
+    sides_close(&c.both);
     return status;
 }

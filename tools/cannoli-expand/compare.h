@@ -15,4 +15,10 @@
 int compare(const struct light *l, const struct window *window, const char *path,
             bool quiet, bool *differs);
 
+/*
+ * The same of a second execution of which instructions were chosen (--select): what it has of
+ * each thread must be there in the light trace, too, in this order.
+ */
+int compare_chosen(const struct light *l, const char *path, bool *differs);
+
 #endif

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cannoli/events.h"
@@ -85,27 +86,54 @@ static int write_contents(const struct files *f, const struct ctr_file *file, in
     return ret ? light_error(f->light, ret, &diag) : TOOL_OK;
 }
 
-static int write_file(const struct files *f, const struct ctr_file *file)
+/* What the file is called, for filters that look for it: nothing that leads out of its folder. */
+static const char *base_of(const char *path)
 {
-    int fd, status;
-    char *name;
+    const char *slash = strrchr(path, '/');
+    const char *base = slash ? slash + 1 : path;
 
-    if (asprintf(&name, "%s/%u", f->folder, file->number) < 0) {
-        return light_refuse(f->light, "no memory");
+    return !*base || !strcmp(base, ".") || !strcmp(base, "..") ? "file" : base;
+}
+
+/* Makes a file, in a folder of its own, and a link to it that is its number. */
+static int create_file(const struct files *f, uint32_t number, const char *base)
+{
+    char *folder = NULL, *link = NULL, *to = NULL, *name = NULL;
+    int fd = -1;
+
+    if (asprintf(&folder, "%s/%" PRIu32 ".d", f->folder, number) < 0 ||
+        asprintf(&link, "%s/%" PRIu32, f->folder, number) < 0 ||
+        asprintf(&to, "%" PRIu32 ".d/%s", number, base) < 0 ||
+        asprintf(&name, "%s/%s", f->folder, to) < 0) {
+        light_refuse(f->light, "no memory");
+        return -1;
     }
     /* QEMU refuses a program that is not executable. */
-    fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0700);
-    if (fd < 0) {
+    if (mkdir(folder, 0700) || symlink(to, link) ||
+        (fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0700)) < 0) {
         tool_error(f->light->prog, "%s: %s", name, strerror(errno));
-        status = TOOL_FAILED;
-    } else {
-        status = write_contents(f, file, fd, name);
-        if (close(fd) && !status) {
-            tool_error(f->light->prog, "%s: %s", name, strerror(errno));
-            status = TOOL_FAILED;
-        }
     }
+    free(folder);
+    free(link);
+    free(to);
     free(name);
+    return fd;
+}
+
+static int write_file(const struct files *f, const struct ctr_file *file,
+                      const char *path)
+{
+    const int fd = create_file(f, file->number, base_of(path));
+    int status;
+
+    if (fd < 0) {
+        return TOOL_FAILED;
+    }
+    status = write_contents(f, file, fd, path);
+    if (close(fd) && !status) {
+        tool_error(f->light->prog, "%s: %s", path, strerror(errno));
+        status = TOOL_FAILED;
+    }
     return status;
 }
 
@@ -219,7 +247,7 @@ int files_number(struct files *f, const struct ctr_map *m, uint32_t *number)
                               : file->changed ? "it was changed while the program ran"
                                               : "not all of it is in the trace");
     } else if (!f->written[file->number]) {
-        status = write_file(f, file);
+        status = write_file(f, file, path);
         f->written[file->number] = 1;
     }
     status = status ? status : name_file(f, m, file->number);

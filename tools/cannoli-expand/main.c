@@ -22,7 +22,7 @@
 /* Of executions that fail by chance */
 #define ATTEMPTS 16u
 
-enum { OPT_KEEP = TOOL_OPT_LONG, OPT_QEMU_DIR, OPT_FROM, OPT_TO };
+enum { OPT_KEEP = TOOL_OPT_LONG, OPT_QEMU_DIR, OPT_FROM, OPT_TO, OPT_SELECT };
 
 static const struct kind {
     const char *name;
@@ -45,6 +45,9 @@ static const struct tool_option table[] = {
      "record from there on: ordinal N, N/K of the K-th thread,\n1.5s, mark:TEXT, "
      "syscall:NAME/N, crash"},
     {OPT_TO, "to", "MOMENT", "stop before it"},
+    {OPT_SELECT, "select", "OPTIONS",
+     "record only what these options of cannoli-record choose:\n"
+     "'--module libc.so.6 --stores'"},
     EXPANSION_OPTION_LIMIT,
     {OPT_KEEP, "keep", NULL,
      "if the second execution differs, keep its trace as\n"
@@ -57,7 +60,7 @@ static const struct tool_option table[] = {
 };
 
 struct options {
-    const char *output, *qemu_dir, *path;
+    const char *output, *qemu_dir, *path, *select;
     struct run_options run;
     struct expansion expansion; /* its limit */
     struct moment_text from, to;
@@ -93,6 +96,9 @@ static bool parse_option(void *arg, int key, const char *value)
         return moment_parse(value, &opt->from) && opt->from.kind != MOMENT_CALL;
     case OPT_TO:
         return moment_parse(value, &opt->to) && opt->to.kind != MOMENT_CALL;
+    case OPT_SELECT:
+        opt->select = value;
+        return true;
     case OPT_KEEP:
         return opt->keep = true;
     case OPT_QEMU_DIR:
@@ -172,7 +178,9 @@ static int rename_to(const char *from, const char *to)
 static int finish(const struct options *opt, const struct light *l)
 {
     bool differs = false;
-    int status = compare(l, &opt->window, opt->run.output, opt->quiet, &differs);
+    int status = opt->run.choice.n
+                     ? compare_chosen(l, opt->run.output, &differs)
+                     : compare(l, &opt->window, opt->run.output, opt->quiet, &differs);
     char *name = NULL;
 
     if (!status) {
@@ -280,9 +288,12 @@ int main(int argc, char **argv)
     int status = tool_options_parse(&o, parse_option, &opt, &opt.path);
 
     if (status == TOOL_OK && opt.path) {
-        if (!opt.output && (opt.from.kind || opt.to.kind)) {
+        if (!opt.output && (opt.from.kind || opt.to.kind || opt.select)) {
             status = tool_usage_error(PROG, "the expansion of a trace has all of it: "
-                                            "--from and --to need -o");
+                                            "--from, --to and --select need -o");
+        } else if (opt.select &&
+                   (status = choice_add(&opt.run.choice, PROG, opt.select))) {
+            /* it has said why */
         } else if (opt.output && !strcmp(opt.output, "-")) {
             status = tool_usage_error(PROG, "the trace is compared first, so that it "
                                             "cannot go to standard output");
@@ -291,5 +302,6 @@ int main(int argc, char **argv)
         }
     }
     tool_options_fini(&o);
+    choice_free(&opt.run.choice);
     return tool_close_stdout(PROG, NULL, status);
 }

@@ -6,9 +6,9 @@
  */
 #include "run.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
@@ -62,19 +62,19 @@ char *run_folder_make(const char *prog)
     return folder;
 }
 
+static int remove_one(const char *path, const struct stat *st, int what, struct FTW *at)
+{
+    (void)st;
+    (void)what;
+    (void)at;
+    remove(path);
+    return 0;
+}
+
 void run_folder_remove(char *folder)
 {
-    DIR *dir = folder ? opendir(folder) : NULL;
-    struct dirent *d;
-
-    while (dir && (d = readdir(dir)) != NULL) {
-        if (strcmp(d->d_name, ".") != 0 && strcmp(d->d_name, "..") != 0) {
-            unlinkat(dirfd(dir), d->d_name, 0);
-        }
-    }
-    if (dir) {
-        closedir(dir);
-        rmdir(folder);
+    if (folder) {
+        nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
     }
     free(folder);
 }
@@ -89,18 +89,24 @@ static const char **arguments(const char *recorder, const char *inputs,
                                 inputs,        "--data-limit=all",
                                 "--embed=all", "-e",
                                 opt->events,   "-o",
-                                opt->output,   opt->order ? "--order" : "--",
-                                "--"};
-    const size_t n = sizeof(head) / sizeof(head[0]) - !opt->order;
-    const char **argv;
-    size_t argc = 0;
+                                opt->output};
+    const char **argv, *word = opt->choice.words;
+    size_t argc = 0, n = sizeof(head) / sizeof(head[0]);
 
     while (c->argv[argc]) {
         argc++;
     }
-    argv = calloc(n + argc + 1, sizeof(*argv));
+    argv = calloc(n + opt->choice.n + 2 + argc + 1, sizeof(*argv));
     if (argv) {
         memcpy(argv, head, n * sizeof(*argv));
+        for (size_t i = 0; i < opt->choice.n; i++) {
+            argv[n++] = word;
+            word += strlen(word) + 1;
+        }
+        if (opt->order) {
+            argv[n++] = "--order";
+        }
+        argv[n++] = "--";
         memcpy(argv + n, c->argv, argc * sizeof(*argv));
     }
     return argv;

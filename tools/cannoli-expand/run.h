@@ -7,13 +7,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "choice.h"
 #include "command.h"
 
 struct run_options {
-    const char *events; /* of cannoli-record --events */
-    const char *output; /* a file that does not exist */
-    uint64_t limit;     /* of its size, in bytes; 0: none */
-    bool order;         /* threads have one */
+    const char *events;   /* of cannoli-record --events */
+    const char *output;   /* a file that does not exist */
+    uint64_t limit;       /* of its size, in bytes; 0: none */
+    struct choice choice; /* of instructions */
+    bool order;           /* threads have one */
     bool verbose;
 };
 

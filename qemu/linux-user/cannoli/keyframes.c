@@ -109,8 +109,8 @@ static int put_region(void *opaque, target_ulong start, target_ulong end,
                       unsigned long prot)
 {
     const Walk *w = opaque;
-    bool all = end - start <=
-               (prot & PAGE_ANON ? MOST_ANONYMOUS : MOST_OF_FILE);
+    bool all =
+        end - start <= (prot & PAGE_ANON ? MOST_ANONYMOUS : MOST_OF_FILE);
 
     for (target_ulong at = start; prot & PAGE_READ && at < end;
          at += CTR_KEYFRAME_BYTES) {

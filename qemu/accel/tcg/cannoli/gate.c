@@ -284,9 +284,8 @@ static uint8_t blocked_by(const CannoliGate *g)
     if (g->paused) {
         return CTR_GATE_GUEST;
     }
-    if (g->quiet ||
-        (process.counts &&
-         (g->phase == CANNOLI_PHASE_AFTER || g->phase == CANNOLI_PHASE_OVER))) {
+    if (g->quiet || (process.counts && (g->phase == CANNOLI_PHASE_AFTER ||
+                                        g->phase == CANNOLI_PHASE_OVER))) {
         return CTR_GATE_COUNT;
     }
     if (g->elsewhere) {
