@@ -118,10 +118,15 @@ for machine in arm:4 x86_64:8 ppc64:8 hppa:4; do
 done
 # A program that was killed
 light arm killed
-run 0 $expand -e mem,sys -q --qemu-dir . -o out.ctr light.ctr
+run 3 $expand -e mem,sys -q --qemu-dir . -o out.ctr light.ctr
 python3 check.py 4 arm killed 0 || fail "killed: inputs"
 same made.ctr out.ctr "killed: the trace is another one"
 
+# One that was killed, and with it values of clocks: the new trace ends before they are needed
+"$TOOLS/mktrace" light made.ctr arm early || fail "mktrace early"
+run 3 $expand -e mem,sys --qemu-dir . -o out.ctr light.ctr
+grep -q '^cannoli-expand: light.ctr: the last 32000 instructions are not executed again: what clocks' stderr ||
+    fail "early: $(cat stderr)"
 # A part of the execution
 light arm ''
 run 0 $expand -e mem,sys -q --qemu-dir . --from 40000 --to 64010 -o out.ctr light.ctr

@@ -228,7 +228,8 @@ void make_light(const char *path, const char *target, const char *what)
     uint32_t events = CTR_EVENTS_EXEC | CTR_EVENTS_SYS | CTR_EVENTS_MAP | CTR_EVENTS_THR |
                       CTR_EVENTS_TIME | CTR_EVENTS_MARK | CTR_EVENTS_INPUT;
     struct maker m = {.selection = plant(what, "selection") ? "--module app" : ""};
-    const bool full = is_full(what);
+    const bool full = is_full(what),
+               killed = plant(what, "killed") || plant(what, "early");
 
     while (strcmp(a->target, target)) {
         if (++a == machines + sizeof(machines) / sizeof(machines[0])) {
@@ -252,7 +253,7 @@ void make_light(const char *path, const char *target, const char *what)
                    thread = add_thread(&m, process, 9, 0);
 
     begin(&m, a, what);
-    for (uint32_t chunk = 0; chunk < CHUNKS; chunk++) {
+    for (uint32_t chunk = 0; chunk < CHUNKS - plant(what, "early"); chunk++) {
         for (uint32_t run = 0; run < RUNS; run++) {
             if (chunk == 1 && run == 5) {
                 get_random(&m, what);
@@ -271,7 +272,7 @@ void make_light(const char *path, const char *target, const char *what)
                 }
             }
         }
-        if (chunk == CHUNKS - 1 && !plant(what, "killed")) {
+        if (chunk == CHUNKS - 1 && !killed) {
             thread_event(&m, CTR_THREAD_END, 9, 9, 1, 0, 2 /* CTR_END_GROUP */, 0, "");
         }
         flush_chunk(&m, thread, 0);
@@ -282,6 +283,14 @@ void make_light(const char *path, const char *target, const char *what)
         thread_event(&m, CTR_THREAD_START, 9, 10, 1, 9, 0, 0, "app");
         put_word(&m, 1);
         flush_chunk(&m, second, 0);
+    }
+    if (killed) {
+        check("end",
+              ctr_writer_thread_end(m.writer, thread, m.clock_ns, CTR_END_KILLED, 9, 1),
+              NULL);
+        check("end",
+              ctr_writer_process_end(m.writer, process, m.clock_ns, CTR_END_KILLED, 9),
+              NULL);
     }
     embed_all(m.writer, what);
     maker_close(&m, true);

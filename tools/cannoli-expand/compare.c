@@ -22,6 +22,7 @@ struct comparison {
     const struct window *window;
     struct sums sums[2];
     struct progress progress;
+    uint64_t lost; /* instructions that could not be executed again */
 };
 
 /* A difference. */
@@ -138,6 +139,23 @@ static struct span span_of(const struct comparison *c, uint32_t thread)
     return s;
 }
 
+/*
+ * The last values of clocks that a killed process read are lost with it: where they are needed
+ * the second execution ends, too, with less than was recorded.
+ */
+static void note_lost(struct comparison *c, struct span *s)
+{
+    const struct ctr_thread *a = ctr_trace_thread(c->both.light->tr, c->both.thread[0]),
+                            *b = ctr_trace_thread(c->both.made.tr, c->both.thread[1]);
+    const uint64_t end = b->first + b->insns;
+
+    if (a->end_reason == CTR_END_KILLED && b->end_reason == CTR_END_KILLED &&
+        end < a->insns && end < s->end) {
+        s->end = end;
+        c->lost += a->insns - end;
+    }
+}
+
 static int make_sums(struct comparison *c)
 {
     struct ctr_diag diag = {.off = CTR_NO_OFF};
@@ -241,11 +259,15 @@ static int compare_edges(struct comparison *c, const struct span *s, struct spot
  */
 static int compare_thread(struct comparison *c, struct spot *first)
 {
-    const struct span s = span_of(c, c->both.thread[0]);
-    const uint64_t from = find_sum(c, &s), to = s.end == NOWHERE ? 0 : s.end;
     const uint32_t kinds = sides_kinds(&c->both);
-    int status = kinds ? find(c, kinds, s.first + (s.first != 0), to, first) : TOOL_OK;
+    struct span s = span_of(c, c->both.thread[0]);
+    uint64_t from, to;
+    int status;
 
+    note_lost(c, &s);
+    from = find_sum(c, &s);
+    to = s.end == NOWHERE ? 0 : s.end;
+    status = kinds ? find(c, kinds, s.first + (s.first != 0), to, first) : TOOL_OK;
     status = status ? status : compare_edges(c, &s, first);
     return status || from == NOWHERE ? status : find(c, CTR_KIND_EXEC, from, to, first);
 }
@@ -295,6 +317,12 @@ static int compare_both(struct comparison *c, bool *differs)
         return show(c, &first);
     }
     if (found == wanted && (found == executed || c->window->given)) {
+        if (c->lost) {
+            light_refuse(c->both.light,
+                         "the last %" PRIu64 " instructions are not executed again: what "
+                         "clocks showed was lost when the program was killed",
+                         c->lost);
+        }
         return TOOL_OK;
     }
     *differs = true;
