@@ -289,7 +289,8 @@ static int put_thread(struct writer *w, const struct ctr_thread *t, uint64_t *of
                                         .first = w->open < runs ? w->open : runs,
                                         .program = INPUTS_NO_FILE,
                                         .loader = INPUTS_NO_FILE};
-    return w->cut || !t->index ? put_program(w, t, offset) : TOOL_OK;
+    return !w->window->given || w->window->begun[t->index] ? put_program(w, t, offset)
+                                                           : TOOL_OK;
 }
 
 /* What the reader finds first; most of it is known only at the end. */

@@ -7,6 +7,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/options.h"
 #include "input/trace.h"
@@ -70,15 +71,16 @@ static int slice_of(const struct light *l, const struct ctr_moment *at, uint64_t
 }
 
 /* The ordinal at which a thread begins its first slice after `number'; WINDOW_ALL: it has
- * none. */
+ * none.  *begun: it had one before that. */
 static int place_after(const struct light *l, uint32_t thread, uint64_t number,
-                       uint64_t *ordinal)
+                       uint64_t *ordinal, bool *begun)
 {
     struct slices s = {.number = 0};
     bool more = true;
     int status = slices_open(&s, l, thread);
 
     *ordinal = WINDOW_ALL;
+    *begun = !thread;
     if (status) {
         return status;
     }
@@ -87,29 +89,31 @@ static int place_after(const struct light *l, uint32_t thread, uint64_t number,
             *ordinal = s.ordinal;
             break;
         }
+        *begun = true;
     }
     ctr_cursor_close(s.cursor);
     return status;
 }
 
-/* Where each thread is at a moment. */
+/* Where each thread is at a moment, and whether it has begun. */
 static int places_of(const struct light *l, const struct ctr_moment *at, uint64_t number,
-                     uint64_t *places)
+                     uint64_t *places, bool *begun)
 {
     int status = TOOL_OK;
 
     for (uint32_t i = 0; !status && i < l->info.threads; i++) {
         if (i == at->thread) {
             places[i] = at->ordinal;
+            begun[i] = true;
         } else {
-            status = place_after(l, i, number, &places[i]);
+            status = place_after(l, i, number, &places[i], &begun[i]);
         }
     }
     return status;
 }
 
 static int find(const struct light *l, const struct moment_text *text, const char *option,
-                uint32_t *thread, uint64_t *slice, uint64_t *places)
+                uint64_t *slice, uint64_t *places, bool *begun)
 {
     const struct locate_request request = {
         .prog = l->prog, .path = l->path, .option = option, .trace = l->tr};
@@ -118,10 +122,9 @@ static int find(const struct light *l, const struct moment_text *text, const cha
     int status = moment_find(text, &all, &request, tool_default_jobs(), &at);
 
     if (!status) {
-        *thread = at.thread;
         status = slice_of(l, &at, slice);
     }
-    return status ? status : places_of(l, &at, *slice, places);
+    return status ? status : places_of(l, &at, *slice, places, begun);
 }
 
 int window_make(struct window *w, const struct light *l, const struct moment_text *from,
@@ -130,16 +133,14 @@ int window_make(struct window *w, const struct light *l, const struct moment_tex
     const size_t n = l->info.threads;
     int status = TOOL_OK;
 
-    *w = (struct window){.given = from->kind || to->kind,
-                         .from = UINT32_MAX,
-                         .to = UINT32_MAX,
-                         .upto = UINT64_MAX};
+    *w = (struct window){.given = from->kind || to->kind, .upto = UINT64_MAX};
     if (!w->given) {
         return TOOL_OK;
     }
     w->first = calloc(n, sizeof(*w->first));
     w->end = calloc(n, sizeof(*w->end));
-    if (!w->first || !w->end) {
+    w->begun = calloc(n, sizeof(*w->begun));
+    if (!w->first || !w->end || !w->begun) {
         return light_refuse(l, "no memory");
     }
     for (size_t i = 0; i < n; i++) {
@@ -149,10 +150,12 @@ int window_make(struct window *w, const struct light *l, const struct moment_tex
              from->kind ? from->text : "", from->kind && to->kind ? " " : "",
              to->kind ? "--to=" : "", to->kind ? to->text : "");
     if (from->kind) {
-        status = find(l, from, "--from", &w->from, &w->after, w->first);
+        status = find(l, from, "--from", &w->after, w->first, w->begun);
     }
     if (!status && to->kind) {
-        status = find(l, to, "--to", &w->to, &w->upto, w->end);
+        status = find(l, to, "--to", &w->upto, w->end, w->begun);
+    } else {
+        memset(w->begun, true, n * sizeof(*w->begun));
     }
     for (uint32_t i = 0; !status && i < n; i++) {
         if (window_has(w, ctr_trace_thread(l->tr, i))) {
@@ -166,10 +169,13 @@ void window_free(struct window *w)
 {
     free(w->first);
     free(w->end);
+    free(w->begun);
 }
 
 bool window_has(const struct window *w, const struct ctr_thread *t)
 {
+    const uint32_t i = t->index;
+
     return !w->given ||
-           (w->first[t->index] < w->end[t->index] && w->first[t->index] < t->insns);
+           (w->begun[i] && w->first[i] < w->end[i] && w->first[i] < t->insns);
 }

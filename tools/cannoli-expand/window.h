@@ -12,11 +12,11 @@
 
 /* Threads are those of the light trace, by index; ordinals are of each. */
 struct window {
-    bool given;        /* else all is wanted, and the rest is not set */
-    char text[120];    /* as the user has it, for ctr_info.selection */
-    uint64_t *first;   /* its first instruction that is wanted; WINDOW_ALL: none is */
-    uint64_t *end;     /* after its last one; 0: it has not begun by then */
-    uint32_t from, to; /* threads in which the moments are; UINT32_MAX: none was given */
+    bool given;           /* else all is wanted, and the rest is not set */
+    char text[120];       /* as the user has it, for messages */
+    uint64_t *first;      /* its first instruction that is wanted; WINDOW_ALL: none is */
+    uint64_t *end;        /* after its last one */
+    bool *begun;          /* it has by then */
     uint64_t after, upto; /* the slices that have them; threads with an order */
 };
 

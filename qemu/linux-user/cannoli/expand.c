@@ -501,13 +501,25 @@ static void take_due(CPUState *cpu)
     }
 }
 
+/* Threads of this process, but those that have ended. */
+static int count_threads(void)
+{
+    CPUState *cpu;
+    int n = 0;
+
+    RCU_READ_LOCK_GUARD();
+    CPU_FOREACH (cpu) {
+        n++;
+    }
+    return n;
+}
+
 /* The recording ends here: so does the program, as if it were killed. */
 static G_NORETURN void stop(CPUState *cpu)
 {
+    const struct timespec tick = { .tv_nsec = 2 * 1000 * 1000 };
     CannoliThread *t = cannoli_cpu(cpu)->thread;
     static int stopped;
-    int others = 0;
-    CPUState *other;
 
     while (next_input(t->inputs) && next_input(t->inputs)->type != INPUT_CUT) {
         take(cpu);
@@ -517,13 +529,10 @@ static G_NORETURN void stop(CPUState *cpu)
     }
     cannoli_expand_pass();
     leave(cpu);
-    CPU_FOREACH (other) {
-        others += other != cpu;
-    }
-    if (qatomic_fetch_inc(&stopped) < others) {
-        for (;;) {
-            pause(); /* until the others are here, or end the process */
-        }
+    qatomic_inc(&stopped);
+    /* The others come here, or end, or one of them ends the process. */
+    while (qatomic_read(&stopped) < count_threads()) {
+        nanosleep(&tick, NULL);
     }
     kill(getpid(), SIGKILL);
     _exit(EXIT_FAILURE);
