@@ -23,6 +23,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cannoli/inputs.h"
 #include "common/options.h"
 #include "drain.h"
 #include "effort.h"
@@ -803,6 +804,15 @@ static int check_kind(const struct session_config *config, const struct launch_p
     return TOOL_USAGE;
 }
 
+/* The status of a program that is executed again, any process of which may have done something
+ * else. */
+static int status_again(const struct session *s, int status)
+{
+    const uint32_t runs = __atomic_load_n(&s->host.shared->turns.runs, __ATOMIC_RELAXED);
+
+    return s->inputs && runs == UINT32_MAX ? INPUTS_STATUS_DIFFERS : status;
+}
+
 int session_run(const struct session_config *config)
 {
     struct session s = {.config = config, .out = OUTPUT_NONE};
@@ -885,7 +895,7 @@ int session_run(const struct session_config *config)
         goto out_ring;
     }
     signals_set_bell(&s.host, &s.watchdog.shared->attached.file);
-    status = record(&s, &plan);
+    status = status_again(&s, record(&s, &plan));
     signals_set_bell(NULL, NULL);
     watchdog_stop(&s.watchdog);
 

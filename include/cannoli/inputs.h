@@ -71,8 +71,8 @@ struct input {
 
 /* The recording of the thread ends here, without an event. */
 #define INPUT_CUT 0x100u
-/* It begins here, of a thread with `first'; before that only events of threads and mappings are
- * emitted. */
+/* It begins here, of a thread with `first'; before that only events of threads and mappings,
+ * marks and labels are emitted. */
 #define INPUT_OPEN 0x101u
 
 #define INPUT_SIZE(bytes) ((uint32_t)sizeof(struct input) + (((bytes) + 7u) & ~7u))

@@ -127,6 +127,16 @@ cp light.ctr $kept
 run 4 tool/tracedump -e mem light.ctr
 same light.ctr $kept "a light trace of that name was lost"
 
+# Of a program that was killed it may have less; a part that has the name is in the way
+"$TOOLS/mktrace" light killed.ctr arm killed && "$TOOLS/mktrace" light killed.ctr.expanded arm early-mem ||
+    fail mktrace
+rm -f kinds
+run 3 tool/tracedump -q -e mem killed.ctr
+[ ! -e kinds ] || fail "killed: executed again"
+cp killed.ctr.expanded $kept
+run 4 tool/tracedump -e mem light.ctr
+same killed.ctr.expanded $kept "a part of that name was lost"
+
 # It cannot be made: the answer is that of the light trace
 begin
 CANNOLI_QEMU_DIR=/nowhere PATH=/usr/bin:/bin run 4 tool/tracedump -e mem light.ctr

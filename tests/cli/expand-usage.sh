@@ -26,8 +26,12 @@ usage --to 10 light.ctr
 usage --from nowhere -o out.ctr light.ctr
 usage --to call:main -o out.ctr light.ctr
 usage --select= -o out.ctr light.ctr
+usage --select --module -o out.ctr light.ctr
+usage --select '--stores --function' -o out.ctr light.ctr
+usage --select --stores --from 10 -o out.ctr light.ctr
 usage --select "--function 'main" -o out.ctr light.ctr
-for other in -o --output=x --ring=1M '--stores --light' -j2 --stor --paused; do
+for other in -o --output=x --ring=1M '--stores --light' -j2 --stor --paused --stores=x \
+    '--stores /bin/sh' --after-instructions=5 word; do
     usage "--select=$other" -o out.ctr light.ctr
     grep -q "' is no option of cannoli-record that chooses instructions" stderr || fail "$other: $(cat stderr)"
 done

@@ -38,7 +38,12 @@ static bool plant(const char *what, const char *word)
 
 static bool is_full(const char *what)
 {
-    return plant(what, "mem") || plant(what, "val");
+    return plant(what, "mem") || plant(what, "val") || plant(what, "early-mem");
+}
+
+static bool is_early(const char *what)
+{
+    return plant(what, "early") || plant(what, "early-mem");
 }
 
 /* -------------------------------------------------------------------- stack */
@@ -228,8 +233,7 @@ void make_light(const char *path, const char *target, const char *what)
     uint32_t events = CTR_EVENTS_EXEC | CTR_EVENTS_SYS | CTR_EVENTS_MAP | CTR_EVENTS_THR |
                       CTR_EVENTS_TIME | CTR_EVENTS_MARK | CTR_EVENTS_INPUT;
     struct maker m = {.selection = plant(what, "selection") ? "--module app" : ""};
-    const bool full = is_full(what),
-               killed = plant(what, "killed") || plant(what, "early");
+    const bool full = is_full(what), killed = plant(what, "killed") || is_early(what);
 
     while (strcmp(a->target, target)) {
         if (++a == machines + sizeof(machines) / sizeof(machines[0])) {
@@ -253,7 +257,7 @@ void make_light(const char *path, const char *target, const char *what)
                    thread = add_thread(&m, process, 9, 0);
 
     begin(&m, a, what);
-    for (uint32_t chunk = 0; chunk < CHUNKS - plant(what, "early"); chunk++) {
+    for (uint32_t chunk = 0; chunk < CHUNKS - is_early(what); chunk++) {
         for (uint32_t run = 0; run < RUNS; run++) {
             if (chunk == 1 && run == 5) {
                 get_random(&m, what);

@@ -14,6 +14,7 @@ cut between chunks gave to registers on its way; times of programs with several 
 calls that QEMU itself executes (clone, exit) have times of their own there.
 """
 import itertools
+import json
 import os
 import random
 import re
@@ -133,17 +134,22 @@ def numbers(key):
     return tuple(int(v) for v in PLACE.search(key).groups())
 
 
-def of_window(tools, trace, kinds, spans):
-    """What `instructions' gives of a trace, but only within the span of each thread."""
-    p = subprocess.Popen([tools.program("tracedump"), "-q", "--json", "-e", kinds,
+def of_window(tools, trace, spans):
+    """What `instructions' gives of a trace within the span of each thread, by thread and ordinal."""
+    found = {}
+    p = subprocess.Popen([tools.program("tracedump"), "-q", "--json", "-e", "exec,mem,val,reg",
                           "--from", str(min(first for first, _ in spans.values())),
                           "--to", str(max(end for _, end in spans.values())), trace], stdout=subprocess.PIPE)
     for key, did, registers in instructions(p.stdout):
         ordinal, *thread = numbers(key)
         first, end = spans.get(tuple(thread), (0, 0))
-        if first < ordinal < end:
-            yield key, did, registers
+        # The last one may be a call that has not returned; cut between chunks, one comes in two parts.
+        if first < ordinal < end - 1:
+            before = found.setdefault((*thread, ordinal), ([], {}))
+            before[0].extend(did)
+            before[1].update(registers)
     check(p.wait() in (0, 3, 4), "tracedump: status %d", p.returncode)
+    return found
 
 
 def spans_of(tools, trace):
@@ -159,15 +165,41 @@ def spans_of(tools, trace):
     return spans
 
 
+def held(tools, trace, thread, ordinal, pages=()):
+    """The state of a thread before an ordinal, and the bytes of pages that are known, by address."""
+    done = subprocess.run([tools.program("tracedump"), "-q", "--json", "--pid", str(thread[0]),
+                           "--thread", str(thread[1]), "--state", str(ordinal)]
+                          + (["--memory", ",".join("%#x+4096" % page for page in pages)] if pages else [])
+                          + [trace], capture_output=True, text=True)
+    check(done.returncode in (0, 3, 4), "tracedump --state: %d: %s", done.returncode, done.stderr)
+    state, *pieces = [json.loads(line) for line in done.stdout.splitlines()]
+    return state, {int(piece["address"], 16) + i // 2: piece["bytes"][i:i + 2]
+                   for piece in pieces if piece["bytes"] for i in range(0, 2 * piece["size"], 2)}
+
+
+def memory(tools, full, made, thread, span, chance):
+    """How many bytes of memory are known at a moment of the window; none may be another one."""
+    ordinal = chance.randrange(span[0] + 1, span[1])
+    state, _ = held(tools, full, thread, ordinal)
+    maps = [m for m in state["mappings"] if m["prot"].startswith("r")]
+    pages = sorted({int(m["start"], 16) + 4096 * chance.randrange(
+        (int(m["end"], 16) - int(m["start"], 16)) // 4096) for m in chance.choices(maps, k=8)})
+    (_, whole), (_, part) = (held(tools, trace, thread, ordinal, pages) for trace in (full, made))
+    for addr in sorted(set(whole) & set(part)):
+        check(whole[addr] == part[addr], "memory at ordinal %d of %s: %#x holds %s, in the window %s",
+              ordinal, thread, addr, whole[addr], part[addr])
+    return len(part)
+
+
 def windows(tools, folder, light, full, seed):
-    """Instructions compared in windows of the light trace, at places that the seed chooses."""
+    """What was compared in windows of the light trace, at places that the seed chooses."""
     threads = scenarios.info(tools, light)["threads"]
     numbered = [i for i, t in enumerate(threads) if t["instructions"] > 100]
     if len({(t["pid"], t["tid"]) for t in threads}) < len(threads):
-        return 0  # a program after execve has the numbers of the one before
+        return "no windows: a program after execve has the numbers of the one before"
     chance = random.Random(seed)
     made = light + ".window"
-    count = 0
+    count = known = 0
     for _ in range(WINDOWS):
         i = chance.choice(numbered)
         end = threads[i]["instructions"]
@@ -181,13 +213,14 @@ def windows(tools, folder, light, full, seed):
         place = threads[i]["pid"], threads[i]["tid"]
         check(spans.get(place) == (first, end), "window %d-%d of thread %d has %s", first, end, i, spans)
         # What the system changed before the first instruction is not of the window.
-        for a, b in itertools.zip_longest(of_window(tools, full, "exec,mem,val,reg", spans),
-                                          of_window(tools, made, "exec,mem,val,reg", spans)):
-            check(a == b, "window %d-%d of thread %d: all has %s, the window %s", first, end, i,
-                  shown(a, b), shown(b, a))
+        whole, part = of_window(tools, full, spans), of_window(tools, made, spans)
+        for at in sorted(set(whole) | set(part)):
+            a, b = whole.get(at), part.get(at)
+            check(a == b, "window %d-%d of thread %d: %s: all has %s, the window %s", first, end, i, at, a, b)
             count += 1
+        known += memory(tools, full, made, place, (first, end), chance)
         common.drop_file(made)
-    return count
+    return "%d in windows, %d bytes of memory" % (count, known)
 
 
 def selected(tools, folder, light, full, seed):
@@ -235,7 +268,7 @@ def run(tools, target, name, guest, folder):
     sizes = os.path.getsize(light), os.path.getsize(made)
     for path in (whole, light, made):
         common.drop_file(path)
-    return "%d instructions and more equal, %d in windows, %d selected; changed: %s; %d KiB became %d" % (
+    return "%d instructions and more equal, %s, %d selected; changed: %s; %d KiB became %d" % (
         count, part, chosen, ", ".join(found) or "nothing", sizes[0] >> 10, sizes[1] >> 10)
 
 

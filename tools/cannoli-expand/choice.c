@@ -8,23 +8,14 @@
 #include "common/options.h"
 
 /* What a second execution can be recorded with, by cannoli-record(1). */
-static const char *const options[] = {
-    "--module",
-    "--function",
-    "--callees",
-    "--range",
-    "--stores",
-    "--loads",
-    "--branches",
-    "--opcode",
-    "--not",
-    "--once",
-    "--coverage",
-    "--jitter",
-    "--start-at",
-    "--stop-at",
-    "--after-instructions",
-    "--for-instructions",
+static const struct known {
+    const char *name;
+    bool argument;
+} options[] = {
+    {"--module", true},   {"--function", true}, {"--callees", false},  {"--range", true},
+    {"--stores", false},  {"--loads", false},   {"--branches", false}, {"--opcode", true},
+    {"--not", false},     {"--once", false},    {"--coverage", false}, {"--jitter", true},
+    {"--start-at", true}, {"--stop-at", true},
 };
 
 static bool is_blank(char c)
@@ -50,55 +41,66 @@ static bool take_word(const char **text, char **to)
     return !quote;
 }
 
-/* Whether a word is the argument of an option, or one of these options. */
-static bool is_allowed(const char *word)
+static const struct known *find(const char *word)
 {
     const size_t n = strcspn(word, "=");
 
     for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
-        if (strlen(options[i]) == n && !strncmp(word, options[i], n)) {
-            return true;
+        if (strlen(options[i].name) == n && !strncmp(word, options[i].name, n)) {
+            return &options[i];
         }
     }
-    return word[0] != '-';
+    return NULL;
 }
 
-int choice_add(struct choice *c, const char *prog, const char *text)
+/* Whether the next word must be the argument of this one; TOOL_USAGE: it is no such option. */
+static int check(const char *prog, const char *word, bool *more)
 {
-    const char *last = c->words;
-    char *words, *to, *word;
+    const struct known *option = find(word);
 
-    for (size_t i = 0; i < c->n; i++) {
-        last += strlen(last) + 1;
+    if (!option || (!option->argument && strchr(word, '='))) {
+        return tool_usage_error(prog,
+                                "--select: '%s' is no option of cannoli-record that "
+                                "chooses instructions",
+                                word);
     }
-    const size_t have = c->n ? (size_t)(last - c->words) : 0;
-    words = realloc(c->words, have + strlen(text) + 2);
-    if (!words) {
+    *more = option->argument && !strchr(word, '=');
+    return TOOL_OK;
+}
+
+int choice_make(struct choice *c, const char *prog, const char *text)
+{
+    bool more = false; /* the next word is an argument */
+    char *to, *word;
+
+    *c = (struct choice){.words = malloc(strlen(text) + 2)};
+    to = c->words;
+    if (!to) {
         tool_error(prog, "no memory");
         return TOOL_FAILED;
     }
-    c->words = words;
-    to = words + have;
-    for (;;) {
+    for (;; c->n++) {
         while (is_blank(*text)) {
             text++;
         }
         if (!*text) {
-            return c->n ? TOOL_OK
-                        : tool_usage_error(prog, "--select without an option in it");
+            break;
         }
         word = to;
         if (!take_word(&text, &to)) {
             return tool_usage_error(prog, "--select: a quote without its end");
         }
-        if (!is_allowed(word)) {
-            return tool_usage_error(prog,
-                                    "--select: '%s' is no option of cannoli-record that "
-                                    "chooses instructions",
-                                    word);
+        if (more) {
+            more = false;
+        } else if (check(prog, word, &more)) {
+            return TOOL_USAGE;
         }
-        c->n++;
     }
+    if (more || !c->n) {
+        return tool_usage_error(prog, "--select: an option%s is missing",
+                                more ? "'s argument" : "");
+    }
+    return TOOL_OK;
 }
 
 void choice_free(struct choice *c)

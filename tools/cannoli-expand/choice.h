@@ -12,11 +12,11 @@ struct choice {
 };
 
 /*
- * Splits the text at blanks, but not within quotes ('...' or "..."), as a shell does it, and adds
- * the words; a backslash is nothing special.  TOOL_OK, or TOOL_USAGE, TOOL_FAILED after a line
- * on stderr: it has another option, or a quote without its end.
+ * Splits the text at blanks, but not within quotes ('...' or "..."), as a shell does it; a
+ * backslash is nothing special.  TOOL_OK; TOOL_USAGE, TOOL_FAILED after a line on stderr: it has
+ * another option, lacks an argument or the end of a quote.  Call choice_free in any case.
  */
-int choice_add(struct choice *c, const char *prog, const char *text);
+int choice_make(struct choice *c, const char *prog, const char *text);
 void choice_free(struct choice *c);
 
 #endif

@@ -23,6 +23,7 @@ struct comparison {
     struct sums sums[2];
     struct progress progress;
     uint64_t lost; /* instructions that could not be executed again */
+    bool said;     /* that it differs, by QEMU */
 };
 
 /* A difference. */
@@ -149,7 +150,7 @@ static void note_lost(struct comparison *c, struct span *s)
                             *b = ctr_trace_thread(c->both.made.tr, c->both.thread[1]);
     const uint64_t end = b->first + b->insns;
 
-    if (a->end_reason == CTR_END_KILLED && b->end_reason == CTR_END_KILLED &&
+    if (!c->said && a->end_reason == CTR_END_KILLED && b->end_reason == CTR_END_KILLED &&
         end < a->insns && end < s->end) {
         s->end = end;
         c->lost += a->insns - end;
@@ -265,6 +266,9 @@ static int compare_thread(struct comparison *c, struct spot *first)
     int status;
 
     note_lost(c, &s);
+    if (s.end <= s.first) {
+        return TOOL_OK; /* all of it is lost */
+    }
     from = find_sum(c, &s);
     to = s.end == NOWHERE ? 0 : s.end;
     status = kinds ? find(c, kinds, s.first + (s.first != 0), to, first) : TOOL_OK;
@@ -317,6 +321,10 @@ static int compare_both(struct comparison *c, bool *differs)
         return show(c, &first);
     }
     if (found == wanted && (found == executed || c->window->given)) {
+        if (c->said) {
+            *differs = true;
+            return sides_said(&c->both);
+        }
         if (c->lost) {
             light_refuse(c->both.light,
                          "the last %" PRIu64 " instructions are not executed again: what "
@@ -335,7 +343,7 @@ static int compare_both(struct comparison *c, bool *differs)
 int compare(const struct light *l, const struct window *window, const char *path,
             bool quiet, bool *differs)
 {
-    struct comparison c = {.window = window};
+    struct comparison c = {.window = window, .said = *differs};
     int status = sides_open(&c.both, l, path);
 
     progress_init(&c.progress, l->prog, quiet);

@@ -10,7 +10,9 @@
 
 /*
  * Compares every instruction and every event that both traces have.  TOOL_OK: they are equal;
- * TOOL_FAILED: after a message on stderr, in *differs whether it is about a difference.
+ * TOOL_FAILED: after a message on stderr, in *differs whether it is about a difference.  *differs
+ * is set before if QEMU has ended the second execution because it did something else, and has
+ * said so.
  */
 int compare(const struct light *l, const struct window *window, const char *path,
             bool quiet, bool *differs);

@@ -2,8 +2,7 @@
 /*
  * Where instructions were chosen, ordinals are others: each instruction of the second execution
  * is looked for in the recorded one, from the one before on.  Either all are found so, or there is
- * no way to find them.  That the program did the same is also what QEMU has compared, call by
- * call.
+ * no way to find them.  That the program did the same is also what QEMU compares, call by call.
  */
 #include "common/options.h"
 #include "compare.h"
@@ -83,6 +82,7 @@ static int look(struct sides *s, uint32_t kinds, bool *differs)
 
 int compare_chosen(const struct light *l, const char *path, bool *differs)
 {
+    const bool said = *differs;
     struct sides s;
     int status = sides_open(&s, l, path);
 
@@ -94,6 +94,10 @@ int compare_chosen(const struct light *l, const char *path, bool *differs)
             status = look(&s, CTR_KIND_EXEC, differs);
             status = status || !kinds ? status : look(&s, kinds, differs);
         }
+    }
+    if (!status && said) {
+        *differs = true;
+        status = sides_said(&s);
     }
     sides_close(&s);
     return status;

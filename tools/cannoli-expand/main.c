@@ -48,7 +48,8 @@ static const struct tool_option table[] = {
     {OPT_SELECT, "select", "OPTIONS",
      "record only what these options of cannoli-record choose:\n"
      "'--module libc.so.6 --stores'"},
-    EXPANSION_OPTION_LIMIT,
+    {EXPANSION_OPT_LIMIT, "expand-limit", "SIZE",
+     "do not write a trace larger than that; default: all,\nany size"},
     {OPT_KEEP, "keep", NULL,
      "if the second execution differs, keep its trace as\n"
      "FILE.differs"},
@@ -67,6 +68,7 @@ struct options {
     struct window window;
     uint32_t events; /* CTR_HAS_*; 0: all */
     bool keep, quiet;
+    bool differs; /* says QEMU */
 };
 
 static bool parse_events(const char *text, uint32_t *events)
@@ -124,7 +126,7 @@ static bool ended_with(const struct light *l, int exit_status)
 }
 
 /* QEMU's own memory has other addresses each time: it may be where the program had some. */
-static int attempt(const struct options *opt, const struct light *l, const char *folder,
+static int attempt(struct options *opt, const struct light *l, const char *folder,
                    const struct command *c, const struct run_signals *held)
 {
     int exit_status, status;
@@ -132,6 +134,8 @@ static int attempt(const struct options *opt, const struct light *l, const char 
     for (unsigned i = 0; i < ATTEMPTS; i++) {
         status = run_recorder(PROG, folder, c, &opt->run, held, &exit_status);
         if (status || exit_status != INPUTS_STATUS_PLACE || ended_with(l, exit_status)) {
+            opt->differs = !status && exit_status == INPUTS_STATUS_DIFFERS &&
+                           !ended_with(l, exit_status);
             return status;
         }
         unlink(opt->run.output);
@@ -140,8 +144,7 @@ static int attempt(const struct options *opt, const struct light *l, const char 
 }
 
 /* Makes the trace under a name of its own. */
-static int execute(const struct options *opt, const struct light *l,
-                   const struct start *s)
+static int execute(struct options *opt, const struct light *l, const struct start *s)
 {
     struct command c = {.qemu = NULL};
     struct run_signals held;
@@ -177,7 +180,7 @@ static int rename_to(const char *from, const char *to)
 /* Compares the new trace, and gives it its name, or removes it. */
 static int finish(const struct options *opt, const struct light *l)
 {
-    bool differs = false;
+    bool differs = opt->differs;
     int status = opt->run.choice.n
                      ? compare_chosen(l, opt->run.output, &differs)
                      : compare(l, &opt->window, opt->run.output, opt->quiet, &differs);
@@ -233,7 +236,7 @@ static int keep(struct options *opt, const struct light *l)
     }
     opt->output = name;
     opt->events |= l->info.events & EXPANSION_KINDS;
-    if (expansion_check(name, &l->info, &have) == EXPANSION_NOT_ONE) {
+    if (expansion_check(name, l->tr, &have) == EXPANSION_NOT_ONE) {
         tool_error(PROG,
                    "%s: it is there already, and no expansion: say another name with -o",
                    name);
@@ -291,8 +294,11 @@ int main(int argc, char **argv)
         if (!opt.output && (opt.from.kind || opt.to.kind || opt.select)) {
             status = tool_usage_error(PROG, "the expansion of a trace has all of it: "
                                             "--from, --to and --select need -o");
+        } else if (opt.select && (opt.from.kind || opt.to.kind)) {
+            status = tool_usage_error(PROG, "--select does not go with --from and --to: "
+                                            "ordinals count what is selected");
         } else if (opt.select &&
-                   (status = choice_add(&opt.run.choice, PROG, opt.select))) {
+                   (status = choice_make(&opt.run.choice, PROG, opt.select))) {
             /* it has said why */
         } else if (opt.output && !strcmp(opt.output, "-")) {
             status = tool_usage_error(PROG, "the trace is compared first, so that it "

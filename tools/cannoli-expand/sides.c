@@ -37,6 +37,12 @@ void sides_close(struct sides *s)
     light_close(&s->made);
 }
 
+int sides_said(const struct sides *s)
+{
+    return light_refuse(s->light,
+                        "the second execution does something else, as QEMU says");
+}
+
 bool sides_find(struct sides *s, uint32_t i)
 {
     const struct ctr_thread *a = ctr_trace_thread(s->light->tr, i), *b;

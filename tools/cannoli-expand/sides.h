@@ -19,6 +19,10 @@ struct sides {
 int sides_open(struct sides *s, const struct light *l, const char *path);
 void sides_close(struct sides *s);
 
+/* QEMU has said that the second execution differs, and nothing else shows it: one line on stderr;
+ * returns TOOL_FAILED. */
+int sides_said(const struct sides *s);
+
 /* Sets `thread' to the recorded thread i and the same one of the second execution, whose threads
  * may be in another order in the file; false: it has none. */
 bool sides_find(struct sides *s, uint32_t i);

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,20 +40,30 @@ char *expansion_name(const char *path)
     return asprintf(&name, "%s" SUFFIX, path) < 0 ? NULL : name;
 }
 
+/* Of a program that was killed, the last instructions may not be executed again. */
+static bool has_all(const struct ctr_trace *light, const struct ctr_info *a,
+                    const struct ctr_info *b)
+{
+    const struct ctr_process *p = ctr_trace_process(light, 0);
+    const bool killed = p && p->end_reason == CTR_END_KILLED;
+
+    return !b->selection[0] && !b->dropped_insns && a->threads == b->threads &&
+           (a->insns == b->insns || (killed && b->insns < a->insns));
+}
+
 /* Both are of one execution: nothing else has these times. */
 static bool same_recording(const struct ctr_info *a, const struct ctr_info *b)
 {
     return a->start_realtime_ns == b->start_realtime_ns && a->start_ns == b->start_ns &&
-           !strcmp(a->target, b->target) && !strcmp(a->qemu_version, b->qemu_version) &&
-           a->insns == b->insns && a->threads == b->threads;
+           !strcmp(a->target, b->target) && !strcmp(a->qemu_version, b->qemu_version);
 }
 
-enum expansion_state expansion_check(const char *name, const struct ctr_info *info,
+enum expansion_state expansion_check(const char *name, const struct ctr_trace *light,
                                      uint32_t *events)
 {
-    enum expansion_state state;
+    enum expansion_state state = EXPANSION_OLD;
+    struct ctr_info info, have;
     struct ctr_trace *tr;
-    struct ctr_info have;
     int ret;
 
     *events = 0;
@@ -63,10 +74,13 @@ enum expansion_state expansion_check(const char *name, const struct ctr_info *in
     if (ret) {
         return ret == -CTR_E_UNSUPPORTED ? EXPANSION_OLD : EXPANSION_NOT_ONE;
     }
+    ctr_trace_info(light, &info);
     ctr_trace_info(tr, &have);
-    state = have.events & CTR_HAS_INPUT   ? EXPANSION_NOT_ONE
-            : same_recording(&have, info) ? EXPANSION_KEPT
-                                          : EXPANSION_OLD;
+    if (have.events & CTR_HAS_INPUT) {
+        state = EXPANSION_NOT_ONE;
+    } else if (same_recording(&info, &have)) {
+        state = has_all(light, &info, &have) ? EXPANSION_KEPT : EXPANSION_NOT_ONE;
+    }
     *events = state == EXPANSION_KEPT ? have.events : 0;
     ctr_close(tr);
     return state;
@@ -179,6 +193,7 @@ static bool make(const struct expansion *x, const char *prog, const char *path,
     }
     argv[n++] = "--";
     argv[n++] = path;
+    signal(SIGCHLD, SIG_DFL); /* where it is ignored there is nothing to wait for */
     pid = fork();
     if (!pid) {
         child(prog, argv);
@@ -219,7 +234,7 @@ const char *expansion_find(struct expansion *x, const char *prog, const char *pa
         ctr_close(tr);
         return path;
     }
-    if (expansion_check(x->name, &info, &kept) == EXPANSION_KEPT && !(missing & ~kept)) {
+    if (expansion_check(x->name, tr, &kept) == EXPANSION_KEPT && !(missing & ~kept)) {
         found = x->name;
     } else if (!is_own(path)) {
         tool_error(prog,

@@ -25,8 +25,8 @@ enum expansion_state {
     EXPANSION_OLD,    /* one of another recording, or of another version */
     EXPANSION_NOT_ONE /* a file that is none */
 };
-/* info: of the light trace.  *events: CTR_HAS_* of one that is kept, else 0. */
-enum expansion_state expansion_check(const char *name, const struct ctr_info *info,
+/* light: the light trace.  *events: CTR_HAS_* of one that is kept, else 0. */
+enum expansion_state expansion_check(const char *name, const struct ctr_trace *light,
                                      uint32_t *events);
 
 /* The kinds that cannoli-expand can add, CTR_HAS_*. */
@@ -42,13 +42,11 @@ void expansion_list(uint32_t events, char *to);
 enum { EXPANSION_OPT_NO_EXPAND = TOOL_OPT_LONG + 0x700, EXPANSION_OPT_LIMIT };
 
 /* Rows of a table of struct tool_option. */
-#define EXPANSION_OPTION_LIMIT                                                           \
-    {EXPANSION_OPT_LIMIT, "expand-limit", "SIZE",                                        \
-     "do not make an expansion larger than that; default 8G,\nall: any size"}
 #define EXPANSION_OPTIONS                                                                \
     {EXPANSION_OPT_NO_EXPAND, "no-expand", NULL,                                         \
      "do not execute the program of a light trace again for\nwhat is not in it"},        \
-        EXPANSION_OPTION_LIMIT
+        {EXPANSION_OPT_LIMIT, "expand-limit", "SIZE",                                    \
+         "do not make an expansion larger than that; default 8G,\nall: any size"}
 
 struct expansion {
     bool never;     /* --no-expand */

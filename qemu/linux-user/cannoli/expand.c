@@ -309,6 +309,37 @@ static const uint8_t *find_return(const CannoliInputs *i)
     return NULL;
 }
 
+/* Threads of this process, but those that have ended. */
+static int count_threads(void)
+{
+    CPUState *cpu;
+    int n = 0;
+
+    RCU_READ_LOCK_GUARD();
+    CPU_FOREACH (cpu) {
+        n++;
+    }
+    return n;
+}
+
+/*
+ * The thread does nothing more.  When all others are here, or have ended, the
+ * process ends as if it were killed, unless one of them ends it.
+ */
+static G_NORETURN void stay(void)
+{
+    const struct timespec tick = { .tv_nsec = 2 * 1000 * 1000 };
+    static int staying;
+
+    qatomic_inc(&staying);
+    while (qatomic_read(&staying) < count_threads()) {
+        nanosleep(&tick, NULL);
+        cannoli_check_recorder(NULL);
+    }
+    kill(getpid(), SIGKILL);
+    _exit(EXIT_FAILURE);
+}
+
 /* The thread begins; it is shown as the one that was recorded. */
 void cannoli_expand_attach(CPUState *cpu)
 {
@@ -322,6 +353,13 @@ void cannoli_expand_attach(CPUState *cpu)
     }
     is = mine ? mine : pick();
     mine = NULL;
+    if (!is->bytes) {
+        /* It begins only after the part that is recorded. */
+        if (p->is_process) {
+            _exit(EXIT_SUCCESS);
+        }
+        stay();
+    }
     slice = is == threads ? 0 : NO_SLICE;
     i = cannoli_alloc(sizeof(*i));
     *i = (CannoliInputs){
@@ -398,7 +436,8 @@ static bool is_wanted(CPUState *cpu, uint32_t type)
 {
     return is_recorded(type) &&
            (!cannoli_cpu(cpu)->thread->gate.quiet || type == CTR_EVENT_MAP ||
-            type == CTR_EVENT_THREAD);
+            type == CTR_EVENT_THREAD || type == CTR_EVENT_MARK ||
+            type == CTR_EVENT_LABEL);
 }
 
 /* The next input becomes an event and was had. */
@@ -501,25 +540,10 @@ static void take_due(CPUState *cpu)
     }
 }
 
-/* Threads of this process, but those that have ended. */
-static int count_threads(void)
-{
-    CPUState *cpu;
-    int n = 0;
-
-    RCU_READ_LOCK_GUARD();
-    CPU_FOREACH (cpu) {
-        n++;
-    }
-    return n;
-}
-
 /* The recording ends here: so does the program, as if it were killed. */
 static G_NORETURN void stop(CPUState *cpu)
 {
-    const struct timespec tick = { .tv_nsec = 2 * 1000 * 1000 };
     CannoliThread *t = cannoli_cpu(cpu)->thread;
-    static int stopped;
 
     while (next_input(t->inputs) && next_input(t->inputs)->type != INPUT_CUT) {
         take(cpu);
@@ -529,13 +553,7 @@ static G_NORETURN void stop(CPUState *cpu)
     }
     cannoli_expand_pass();
     leave(cpu);
-    qatomic_inc(&stopped);
-    /* The others come here, or end, or one of them ends the process. */
-    while (qatomic_read(&stopped) < count_threads()) {
-        nanosleep(&tick, NULL);
-    }
-    kill(getpid(), SIGKILL);
-    _exit(EXIT_FAILURE);
+    stay();
 }
 
 void cannoli_expand_thread(CPUState *cpu, uint32_t op)
@@ -620,6 +638,7 @@ uint64_t cannoli_expand_clock(CPUState *cpu)
      * It was killed before more were recorded: what the instruction got is not
      * known.  So this is killed, too, in the middle of the block.
      */
+    cannoli_expand_pass();
     kill(getpid(), SIGKILL);
     _exit(EXIT_FAILURE);
 }

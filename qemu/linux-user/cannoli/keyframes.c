@@ -101,7 +101,7 @@ static bool is_held(const Walk *w, target_ulong page)
     off_t at = (off_t)(host / qemu_real_host_page_size()) * sizeof(uint64_t);
     uint64_t entry;
 
-    return pread(w->pagemap, &entry, sizeof(entry), at) != sizeof(entry) ||
+    return pread(w->pagemap, &entry, sizeof(entry), at) == sizeof(entry) &&
            entry >> 62; /* present, swapped */
 }
 
@@ -112,12 +112,15 @@ static int put_region(void *opaque, target_ulong start, target_ulong end,
     bool all =
         end - start <= (prot & PAGE_ANON ? MOST_ANONYMOUS : MOST_OF_FILE);
 
-    for (target_ulong at = start; prot & PAGE_READ && at < end;
-         at += CTR_KEYFRAME_BYTES) {
-        if (all || is_held(w, at)) {
-            put_page(w->cpu, at);
-        }
+    if (!(prot & PAGE_READ)) {
+        return 0;
     }
+    do { /* of a region that ends with the address space `end' is 0 */
+        if (all || is_held(w, start)) {
+            put_page(w->cpu, start);
+        }
+        start += CTR_KEYFRAME_BYTES;
+    } while (start != end);
     return 0;
 }
 
