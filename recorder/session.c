@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,10 +21,12 @@
 #include <sys/stat.h>
 #include <sys/sysinfo.h>
 #include <sys/wait.h>
+#include <sys/xattr.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "cannoli/inputs.h"
+#include "common/inputs_file.h"
 #include "common/options.h"
 #include "drain.h"
 #include "effort.h"
@@ -303,6 +306,17 @@ static int set_start(struct session *s)
         s->start_realtime_ns = s->inputs->start_realtime_ns;
     }
     return 0;
+}
+
+/* The tools may execute the program again; without the mark only cannoli-expand does. */
+static void mark_light(const struct session *s)
+{
+    char value[32];
+
+    if (s->config->light) {
+        snprintf(value, sizeof(value), "%" PRIu64, s->start_realtime_ns);
+        fsetxattr(s->out.fd, LIGHT_MARK, value, strlen(value), 0);
+    }
 }
 
 /* What is known of the trace before the guest runs. */
@@ -880,6 +894,7 @@ int session_run(const struct session_config *config)
     if (status) {
         goto out_ring;
     }
+    mark_light(&s);
     will = (struct rescue_will){.ring = s.ring,
                                 .journal = s.journal,
                                 .name = output_name(&s),

@@ -3,6 +3,7 @@
 # which kinds, when it is made again, and what happens if it cannot be.  A script in place of
 # cannoli-record writes a trace that was made for it.
 . "$SRC/tests/cli/libtracedump.sh"
+need python3
 mkdir tool
 for tool in cannoli-expand tracedump tracesym tracegdb; do
     cp "$BIN/$tool" tool/
@@ -28,6 +29,13 @@ for kind in mem val; do
     "$TOOLS/mktrace" light $kind.ctr arm $kind || fail "mktrace $kind"
 done
 "$TOOLS/mktrace" light light.ctr arm '' || fail mktrace
+mark() { # FILE TIME: as cannoli-record does
+    python3 -c 'import os, sys; os.setxattr(sys.argv[1], "user.cannoli.recorded", sys.argv[2].encode())' "$@"
+}
+mark light.ctr 1700000000000000000 || { # the file system has no attributes
+    echo "needs extended attributes"
+    exit 77
+}
 kept=light.ctr.expanded
 all=sys,map,thr,time
 
@@ -155,17 +163,25 @@ PATH=/usr/bin:/bin run 4 tool/tracedump -e mem light.ctr
 grep -q '^tracedump: there is no cannoli-expand, neither beside this program nor in PATH$' stderr ||
     fail "no cannoli-expand: $(cat stderr)"
 mv elsewhere tool/cannoli-expand
-# Another user's program
-if [ "$(id -u)" = 0 ]; then
-    "$TOOLS/mktrace" light mem.ctr arm mem || fail mktrace
-    rm -f kinds
-    chown 12345 light.ctr
+# Not recorded here, or not by this user
+refused() {
+    rm -f kinds $kept
     run 4 tool/tracedump -e mem light.ctr
-    grep -q "^tracedump: light.ctr is another user's, whose program is not executed again: see" stderr ||
-        fail "another user: $(cat stderr)"
-    [ ! -e kinds ] || fail "another user's program was executed"
-    run 0 tool/cannoli-expand -e mem light.ctr
-    run 0 tool/tracedump -e mem light.ctr
-    silent "another user's, expanded before"
+    grep -q '^tracedump: light.ctr was not recorded by you, here: its program is not executed again unless' stderr ||
+        fail "$1: $(cat stderr)"
+    [ ! -e kinds ] || fail "$1: it was executed"
+}
+"$TOOLS/mktrace" light mem.ctr arm mem || fail mktrace
+if [ "$(id -u)" = 0 ]; then
+    chown 12345 light.ctr
+    refused "another user's"
 fi
+cp light.ctr copy.ctr
+mv copy.ctr light.ctr
+refused "a copy"
+mark light.ctr 1700000000000000001 # of the file that was there before
+refused "another trace"
+run 0 tool/cannoli-expand -e mem light.ctr
+run 0 tool/tracedump -e mem light.ctr
+silent "a copy, expanded before"
 finish

@@ -11,9 +11,11 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <sys/xattr.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "common/inputs_file.h"
 #include "common/qemu.h"
 #include "common/quantity.h"
 
@@ -208,12 +210,16 @@ static bool make(const struct expansion *x, const char *prog, const char *path,
            (WEXITSTATUS(status) == TOOL_OK || WEXITSTATUS(status) == TOOL_PARTIAL);
 }
 
-/* A light trace can make QEMU do anything: it is executed for its owner only. */
-static bool is_own(const char *path)
+/* A light trace can make QEMU do anything: it is executed only for who recorded it. */
+static bool is_own(const char *path, const struct ctr_info *info)
 {
     struct stat st;
+    char value[32], own[32];
+    const ssize_t n = getxattr(path, LIGHT_MARK, value, sizeof(value));
 
-    return !stat(path, &st) && st.st_uid == geteuid();
+    snprintf(own, sizeof(own), "%" PRIu64, info->start_realtime_ns);
+    return !stat(path, &st) && st.st_uid == geteuid() && n == (ssize_t)strlen(own) &&
+           !memcmp(value, own, (size_t)n);
 }
 
 const char *expansion_find(struct expansion *x, const char *prog, const char *path,
@@ -236,10 +242,10 @@ const char *expansion_find(struct expansion *x, const char *prog, const char *pa
     }
     if (expansion_check(x->name, tr, &kept) == EXPANSION_KEPT && !(missing & ~kept)) {
         found = x->name;
-    } else if (!is_own(path)) {
+    } else if (!is_own(path, &info)) {
         tool_error(prog,
-                   "%s is another user's, whose program is not executed again: see "
-                   "cannoli-expand(1)",
+                   "%s was not recorded by you, here: its program is not executed again "
+                   "unless you run cannoli-expand",
                    path);
     } else {
         if (!quiet) {
