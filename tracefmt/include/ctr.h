@@ -1310,7 +1310,8 @@ CTR_API int ctr_moment_time(struct ctr_trace *tr, uint32_t thread, uint64_t time
 /*
  * The moment, in the thread that made it, of the fork that made a process: 1 and *out; 0:
  * it was not made so, or by none that is recorded; or a negated enum ctr_error.  It is
- * exact if system calls were recorded, else as good as the times known.
+ * exact if system calls were recorded, else as good as the times known.  Where the begin of the
+ * thread that made it was dropped: 0, unless the call is there.
  */
 CTR_API int ctr_moment_fork(struct ctr_trace *tr, uint32_t process,
                             struct ctr_moment *out, struct ctr_diag *diag);

@@ -279,14 +279,6 @@ bool memory_origin_since(struct memory_origins *o, uint64_t begin_ns, uint32_t t
 
 /* ------------------------------------------------------------- forks and moves */
 
-/* Whether the fork was dropped: what is left is only that it was before the first instruction. */
-static bool is_dropped(const struct memory_origins *o, const struct ctr_moment *at)
-{
-    const uint64_t first = ctr_trace_thread(o->tr, at->thread)->first;
-
-    return first && at->ordinal <= first;
-}
-
 int memory_origin_fork(struct memory_origins *o, uint32_t process, struct ctr_moment *out,
                        struct ctr_diag *diag)
 {
@@ -303,9 +295,6 @@ int memory_origin_fork(struct memory_origins *o, uint32_t process, struct ctr_mo
         f->found = ctr_moment_fork(o->tr, process, &f->at, diag);
         if (f->found < 0) {
             return f->found;
-        }
-        if (f->found && is_dropped(o, &f->at)) {
-            f->found = 0;
         }
         f->searched = true;
     }

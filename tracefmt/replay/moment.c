@@ -207,5 +207,6 @@ int ctr_moment_fork(struct ctr_trace *tr, uint32_t process, struct ctr_moment *o
     if (info.events & CTR_HAS_SYS) {
         ret = find_call(tr, maker, p, out, diag);
     }
-    return ret ? ret : find_time(tr, maker, p, out, diag);
+    /* Where the parent's begin was dropped, so may the fork have been. */
+    return ret || maker->first ? ret : find_time(tr, maker, p, out, diag);
 }
