@@ -75,6 +75,15 @@ answers 4 tool/tracedump --no-expand --addr 0x50000020 light.ctr
 grep -q 'accesses were not recorded (-e mem)$' stderr || fail "--no-expand: $(cat stderr)"
 # Standard input
 answers 4 sh -c 'tool/tracedump -e mem - <light.ctr'
+# A pipe, which can be read only once
+mkfifo pipe
+cat light.ctr >pipe &
+answers 4 tool/tracedump -e mem pipe
+grep -q '^tracedump: pipe: accesses were not recorded$' stderr || fail "a pipe: $(cat stderr)"
+wait
+cat mem.ctr >pipe &
+answers 0 tool/tracedump -e mem pipe
+wait
 # Other traces are none
 run 4 tool/tracedump -e reg mem.ctr
 one_line "a trace that is not light"

@@ -227,10 +227,13 @@ const char *expansion_find(struct expansion *x, const char *prog, const char *pa
 {
     struct ctr_trace *tr;
     struct ctr_info info;
+    struct stat st;
     uint32_t missing, kept;
     const char *found = path;
 
-    if (x->never || !needed || !strcmp(path, "-") || ctr_open(&tr, path, 0, NULL)) {
+    /* What is opened here is opened again: a pipe cannot be. */
+    if (x->never || !needed || stat(path, &st) || !S_ISREG(st.st_mode) ||
+        ctr_open(&tr, path, 0, NULL)) {
         return path; /* the tool says what is wrong */
     }
     ctr_trace_info(tr, &info);
