@@ -144,15 +144,23 @@ cp light.ctr $kept
 run 4 tool/tracedump -e mem light.ctr
 same light.ctr $kept "a light trace of that name was lost"
 
-# Of a program that was killed it may have less; a part that has the name is in the way
+# Of a program that was killed it may have less
 "$TOOLS/mktrace" light killed.ctr arm killed && "$TOOLS/mktrace" light killed.ctr.expanded arm early-mem ||
     fail mktrace
 rm -f kinds
 run 3 tool/tracedump -q -e mem killed.ctr
 [ ! -e kinds ] || fail "killed: executed again"
+# One that was made before the recording had ended
 cp killed.ctr.expanded $kept
+expands accesses "mem,$all" 0 tool/tracedump -e mem light.ctr
+# A part that has the name is in the way
+"$TOOLS/mktrace" light $kept arm selection-mem || fail mktrace
+cp $kept part.ctr
+rm kinds
 run 4 tool/tracedump -e mem light.ctr
-same killed.ctr.expanded $kept "a part of that name was lost"
+grep -q "^cannoli-expand: $kept: it is there already, and no expansion" stderr || fail "a part: $(cat stderr)"
+same part.ctr $kept "a part of that name was lost"
+rm -f $kept
 
 # It cannot be made: the answer is that of the light trace
 begin

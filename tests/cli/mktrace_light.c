@@ -38,7 +38,8 @@ static bool plant(const char *what, const char *word)
 
 static bool is_full(const char *what)
 {
-    return plant(what, "mem") || plant(what, "val") || plant(what, "early-mem");
+    return plant(what, "mem") || plant(what, "val") || plant(what, "early-mem") ||
+           plant(what, "selection-mem");
 }
 
 static bool is_early(const char *what)
@@ -232,7 +233,7 @@ void make_light(const char *path, const char *target, const char *what)
     const struct machine *a = machines;
     uint32_t events = CTR_EVENTS_EXEC | CTR_EVENTS_SYS | CTR_EVENTS_MAP | CTR_EVENTS_THR |
                       CTR_EVENTS_TIME | CTR_EVENTS_MARK | CTR_EVENTS_INPUT;
-    struct maker m = {.selection = plant(what, "selection") ? "--module app" : ""};
+    struct maker m = {.selection = !strncmp(what, "selection", 9) ? "--module app" : ""};
     const bool full = is_full(what), killed = plant(what, "killed") || is_early(what);
 
     while (strcmp(a->target, target)) {

@@ -42,14 +42,17 @@ char *expansion_name(const char *path)
     return asprintf(&name, "%s" SUFFIX, path) < 0 ? NULL : name;
 }
 
-/* Of a program that was killed, the last instructions may not be executed again. */
+/*
+ * Whether an expansion of the same recording has all of it: one that was made while it went on
+ * has not.  Of a program that was killed, the last instructions may not be executed again.
+ */
 static bool has_all(const struct ctr_trace *light, const struct ctr_info *a,
                     const struct ctr_info *b)
 {
     const struct ctr_process *p = ctr_trace_process(light, 0);
     const bool killed = p && p->end_reason == CTR_END_KILLED;
 
-    return !b->selection[0] && !b->dropped_insns && a->threads == b->threads &&
+    return a->threads == b->threads &&
            (a->insns == b->insns || (killed && b->insns < a->insns));
 }
 
@@ -78,10 +81,10 @@ enum expansion_state expansion_check(const char *name, const struct ctr_trace *l
     }
     ctr_trace_info(light, &info);
     ctr_trace_info(tr, &have);
-    if (have.events & CTR_HAS_INPUT) {
-        state = EXPANSION_NOT_ONE;
-    } else if (same_recording(&info, &have)) {
-        state = has_all(light, &info, &have) ? EXPANSION_KEPT : EXPANSION_NOT_ONE;
+    if (have.events & CTR_HAS_INPUT || have.selection[0] || have.dropped_insns) {
+        state = EXPANSION_NOT_ONE; /* a part, if of a light trace: --from, --select */
+    } else if (same_recording(&info, &have) && has_all(light, &info, &have)) {
+        state = EXPANSION_KEPT;
     }
     *events = state == EXPANSION_KEPT ? have.events : 0;
     ctr_close(tr);
