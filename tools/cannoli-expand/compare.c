@@ -37,83 +37,26 @@ struct spot {
 
 /* ----------------------------------------------------------------- in step */
 
-/* Reads both sides at once, as far as they are the same. */
-struct pair {
-    struct ctr_cursor *cursor[2];
-    struct ctr_event ev[2];
-    bool have[2];
-};
-
-static void pair_close(struct pair *p)
-{
-    ctr_cursor_close(p->cursor[0]);
-    ctr_cursor_close(p->cursor[1]);
-}
-
-static int pair_open(struct comparison *c, struct pair *p, uint32_t kinds, uint64_t from,
-                     uint64_t to)
-{
-    struct ctr_diag diag;
-
-    *p = (struct pair){.have = {false}};
-    for (unsigned i = 0; i < 2; i++) {
-        const struct ctr_filter filter = {.kinds = kinds,
-                                          .from = from,
-                                          .to = to,
-                                          .nthread = 1,
-                                          .threads = &c->both.thread[i]};
-        const int ret =
-            ctr_cursor_open(&p->cursor[i], c->both.side[i]->tr, &filter, &diag);
-
-        if (ret) {
-            p->cursor[i] = NULL;
-            return light_error(c->both.side[i], ret, &diag);
-        }
-    }
-    return TOOL_OK;
-}
-
-static int pair_next(struct comparison *c, struct pair *p)
-{
-    struct ctr_diag diag;
-    int ret;
-
-    for (unsigned i = 0; i < 2; i++) {
-        do {
-            ret = ctr_cursor_next(p->cursor[i], &p->ev[i], &diag);
-        } while (ret > 0 && sides_is_own(&p->ev[i]));
-        if (ret < 0) {
-            return light_error(c->both.side[i], ret, &diag);
-        }
-        p->have[i] = ret > 0;
-    }
-    return TOOL_OK;
-}
-
-static uint64_t ordinal_of(const struct ctr_event *ev)
-{
-    return ev->kind == CTR_CURSOR_EXEC ? ev->exec.ordinal : ev->os.ordinal;
-}
-
-static bool pair_equal(const struct pair *p)
+static bool pair_equal(const struct sides_pair *p)
 {
     return p->have[0] && p->have[1] && sides_same(&p->ev[0], &p->ev[1]) &&
            (p->ev[0].kind == CTR_CURSOR_EXEC ||
-            ordinal_of(&p->ev[0]) == ordinal_of(&p->ev[1]));
+            sides_ordinal(&p->ev[0]) == sides_ordinal(&p->ev[1]));
 }
 
 /* Moves both on to the first difference; *at: its ordinal, NOWHERE if there is none. */
-static int pair_differ(struct comparison *c, struct pair *p, uint64_t *at)
+static int pair_differ(struct sides_pair *p, uint64_t *at)
 {
     int status;
 
     *at = NOWHERE;
     do {
-        status = pair_next(c, p);
+        status = sides_pair_next(p, 0);
+        status = status ? status : sides_pair_next(p, 1);
     } while (!status && pair_equal(p));
     for (unsigned i = 0; !status && i < 2; i++) {
-        if (p->have[i] && ordinal_of(&p->ev[i]) < *at) {
-            *at = ordinal_of(&p->ev[i]);
+        if (p->have[i] && sides_ordinal(&p->ev[i]) < *at) {
+            *at = sides_ordinal(&p->ev[i]);
         }
     }
     return status;
@@ -216,11 +159,11 @@ static int find(struct comparison *c, uint32_t kinds, uint64_t from, uint64_t to
                       .thread = {c->both.thread[0], c->both.thread[1]}};
     struct ctr_moment moment;
     struct ctr_diag diag;
-    struct pair p;
-    int status = pair_open(c, &p, kinds, from, to);
+    struct sides_pair p;
+    int status = sides_pair_open(&p, &c->both, kinds, from, to);
 
-    status = status ? status : pair_differ(c, &p, &at.ordinal);
-    pair_close(&p);
+    status = status ? status : pair_differ(&p, &at.ordinal);
+    sides_pair_close(&p);
     if (status || at.ordinal == NOWHERE) {
         return status;
     }
@@ -279,20 +222,20 @@ static int compare_thread(struct comparison *c, struct spot *first)
 static int show(struct comparison *c, const struct spot *at)
 {
     uint64_t ordinal;
-    struct pair p;
+    struct sides_pair p;
     int status;
 
     c->both.thread[0] = at->thread[0];
     c->both.thread[1] = at->thread[1];
-    status = pair_open(c, &p, at->kinds, at->from, at->to);
-    status = status ? status : pair_differ(c, &p, &ordinal);
+    status = sides_pair_open(&p, &c->both, at->kinds, at->from, at->to);
+    status = status ? status : pair_differ(&p, &ordinal);
     status = status ? status
                     : difference_show(
                           c->both.side,
                           (const struct ctr_event *const[]){p.have[0] ? &p.ev[0] : NULL,
                                                             p.have[1] ? &p.ev[1] : NULL},
                           at->thread[0], at->ordinal);
-    pair_close(&p);
+    sides_pair_close(&p);
     return status;
 }
 

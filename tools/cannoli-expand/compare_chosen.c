@@ -9,74 +9,29 @@
 #include "difference.h"
 #include "sides.h"
 
-/* Both sides' instructions, or events, of a thread. */
-struct search {
-    struct sides *s;
-    struct ctr_cursor *cursor[2];
-    struct ctr_event ev[2];
-};
-
-static int search_open(struct search *x, struct sides *s, uint32_t kinds)
-{
-    struct ctr_diag diag;
-
-    *x = (struct search){.s = s};
-    for (unsigned i = 0; i < 2; i++) {
-        const struct ctr_filter filter = {
-            .kinds = kinds, .nthread = 1, .threads = &s->thread[i]};
-        const int ret = ctr_cursor_open(&x->cursor[i], s->side[i]->tr, &filter, &diag);
-
-        if (ret) {
-            x->cursor[i] = NULL;
-            return light_error(s->side[i], ret, &diag);
-        }
-    }
-    return TOOL_OK;
-}
-
-static void search_close(struct search *x)
-{
-    ctr_cursor_close(x->cursor[0]);
-    ctr_cursor_close(x->cursor[1]);
-}
-
-/* The next one of a side; *more: there is one. */
-static int next(struct search *x, unsigned i, bool *more)
-{
-    struct ctr_diag diag;
-    int ret;
-
-    do {
-        ret = ctr_cursor_next(x->cursor[i], &x->ev[i], &diag);
-    } while (ret > 0 && i && sides_is_own(&x->ev[i]));
-    *more = ret > 0;
-    return ret < 0 ? light_error(x->s->side[i], ret, &diag) : TOOL_OK;
-}
-
-static uint64_t ordinal_of(const struct ctr_event *ev)
-{
-    return ev->kind == CTR_CURSOR_EXEC ? ev->exec.ordinal : ev->os.ordinal;
-}
-
 /* Looks for all of these kinds that a thread made. */
-static int look(struct sides *s, uint32_t kinds, bool *differs)
+static int look(const struct sides *s, uint32_t kinds, bool *differs)
 {
-    struct search x;
-    bool made = true, recorded = true;
-    int status = search_open(&x, s, kinds);
+    struct sides_pair p;
+    int status = sides_pair_open(&p, s, kinds, 0, 0);
 
-    while (!status && recorded && !(status = next(&x, 1, &made)) && made) {
+    status = status ? status : sides_pair_next(&p, 1);
+    while (!status && p.have[1]) {
         do {
-            status = next(&x, 0, &recorded);
-        } while (!status && recorded && !sides_same(&x.ev[0], &x.ev[1]));
+            status = sides_pair_next(&p, 0);
+        } while (!status && p.have[0] && !sides_same(&p.ev[0], &p.ev[1]));
+        if (status || !p.have[0]) {
+            break;
+        }
+        status = sides_pair_next(&p, 1);
     }
-    if (!status && !recorded) {
+    if (!status && p.have[1]) {
         *differs = true;
         status =
-            difference_show(s->side, (const struct ctr_event *const[]){NULL, &x.ev[1]},
-                            s->thread[0], ordinal_of(&x.ev[1]));
+            difference_show(s->side, (const struct ctr_event *const[]){NULL, &p.ev[1]},
+                            s->thread[0], sides_ordinal(&p.ev[1]));
     }
-    search_close(&x);
+    sides_pair_close(&p);
     return status;
 }
 

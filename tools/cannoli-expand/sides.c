@@ -75,12 +75,6 @@ uint32_t sides_kinds(const struct sides *s)
     return out;
 }
 
-bool sides_is_own(const struct ctr_event *ev)
-{
-    return ev->kind == CTR_CURSOR_OS &&
-           (ev->os.type == CTR_EVENT_GATE || ev->os.type == CTR_EVENT_SELECT);
-}
-
 bool sides_same(const struct ctr_event *a, const struct ctr_event *b)
 {
     if (a->kind != b->kind) {
@@ -91,4 +85,58 @@ bool sides_same(const struct ctr_event *a, const struct ctr_event *b)
                      !memcmp(a->exec.bytes, b->exec.bytes, a->exec.len)
                : a->os.type == b->os.type && a->os.size == b->os.size &&
                      !memcmp(a->os.payload, b->os.payload, a->os.size);
+}
+
+uint64_t sides_ordinal(const struct ctr_event *ev)
+{
+    return ev->kind == CTR_CURSOR_EXEC ? ev->exec.ordinal : ev->os.ordinal;
+}
+
+/* ----------------------------------------------------------------- in step */
+
+int sides_pair_open(struct sides_pair *p, const struct sides *s, uint32_t kinds,
+                    uint64_t from, uint64_t to)
+{
+    struct ctr_diag diag;
+
+    *p = (struct sides_pair){.sides = s};
+    for (unsigned i = 0; i < 2; i++) {
+        const struct ctr_filter filter = {.kinds = kinds,
+                                          .from = from,
+                                          .to = to,
+                                          .nthread = 1,
+                                          .threads = &s->thread[i]};
+        const int ret = ctr_cursor_open(&p->cursor[i], s->side[i]->tr, &filter, &diag);
+
+        if (ret) {
+            p->cursor[i] = NULL;
+            return light_error(s->side[i], ret, &diag);
+        }
+    }
+    return TOOL_OK;
+}
+
+void sides_pair_close(struct sides_pair *p)
+{
+    ctr_cursor_close(p->cursor[0]);
+    ctr_cursor_close(p->cursor[1]);
+}
+
+/* Whether an event is one that the second execution has of its own. */
+static bool is_own(const struct ctr_event *ev)
+{
+    return ev->kind == CTR_CURSOR_OS &&
+           (ev->os.type == CTR_EVENT_GATE || ev->os.type == CTR_EVENT_SELECT);
+}
+
+int sides_pair_next(struct sides_pair *p, unsigned side)
+{
+    struct ctr_diag diag;
+    int ret;
+
+    do {
+        ret = ctr_cursor_next(p->cursor[side], &p->ev[side], &diag);
+    } while (ret > 0 && is_own(&p->ev[side]));
+    p->have[side] = ret > 0;
+    return ret < 0 ? light_error(p->sides->side[side], ret, &diag) : TOOL_OK;
 }

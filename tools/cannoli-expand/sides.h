@@ -30,11 +30,26 @@ bool sides_find(struct sides *s, uint32_t i);
 /* Kinds of events that are in both traces and are the program's, CTR_KIND_*. */
 uint32_t sides_kinds(const struct sides *s);
 
-/* Whether an event is one that the second execution has of its own. */
-bool sides_is_own(const struct ctr_event *ev);
-
 /* Wherever they are: ordinals are not compared, nor times, which are of the first execution in
  * both, if they are in both at all. */
 bool sides_same(const struct ctr_event *a, const struct ctr_event *b);
+
+/* Reads the instructions, or the events, of a thread on both sides. */
+struct sides_pair {
+    const struct sides *sides;
+    struct ctr_cursor *cursor[2];
+    struct ctr_event ev[2]; /* where each side is */
+    bool have[2];           /* else it has no more */
+};
+
+/* Of the threads that `thread' says and these kinds: from an ordinal on, up to another one (0: to
+ * the end).  TOOL_OK, or TOOL_FAILED after one line on stderr; call sides_pair_close in any case. */
+int sides_pair_open(struct sides_pair *p, const struct sides *s, uint32_t kinds,
+                    uint64_t from, uint64_t to);
+void sides_pair_close(struct sides_pair *p);
+/* Moves a side on to the next one that is the program's. */
+int sides_pair_next(struct sides_pair *p, unsigned side);
+
+uint64_t sides_ordinal(const struct ctr_event *ev);
 
 #endif
