@@ -2,12 +2,19 @@
 /* Where programs are, QEMU above all, and its command line. */
 #include "qemu.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "common/options.h"
+
+#define NOT_STARTED 127
 
 bool program_is_executable(const char *path)
 {
@@ -103,7 +110,7 @@ char *program_beside(const char *name)
     return from_here(1, name);
 }
 
-char *program_sibling(const char *name)
+char *program_sibling(const char *prog, const char *name)
 {
     char *path = from_here(0, name);
 
@@ -111,7 +118,23 @@ char *program_sibling(const char *name)
         free(path);
         path = NULL;
     }
-    return path ? path : program_find(secure_getenv("PATH"), name);
+    path = path ? path : program_find(secure_getenv("PATH"), name);
+    if (!path) {
+        tool_error(prog, "there is no %s, neither beside this program nor in PATH", name);
+    }
+    return path;
+}
+
+void program_execute(const char *prog, const char *const argv[], char *const envp[])
+{
+    const int input = open("/dev/null", O_RDONLY);
+
+    if (input >= 0 && dup2(input, STDIN_FILENO) >= 0 &&
+        dup2(STDERR_FILENO, STDOUT_FILENO) >= 0) {
+        execve(argv[0], (char *const *)(uintptr_t)argv, envp);
+    }
+    tool_error(prog, "cannot run %s: %s", argv[0], strerror(errno));
+    _exit(NOT_STARTED);
 }
 
 bool qemu_option_has_arg(const char *opt)

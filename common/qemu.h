@@ -13,8 +13,14 @@ bool program_is_executable(const char *path);
 char *program_find(const char *dirs, const char *name);
 /* ../NAME as seen from the folder that holds this program. */
 char *program_beside(const char *name);
-/* The program NAME of this project: in the folder of this program, or in PATH. */
-char *program_sibling(const char *name);
+/* The program NAME of this project: in the folder of this program, or in PATH; NULL also after a
+ * line on stderr, as `prog'. */
+char *program_sibling(const char *prog, const char *name);
+
+/* In a child that was forked for it: executes argv[0], with nothing to read, and with standard
+ * error as its standard output; ends with status 127, after a line on stderr, if it cannot. */
+_Noreturn void program_execute(const char *prog, const char *const argv[],
+                               char *const envp[]);
 
 /*
  * The QEMU `name': in qemu_dir, if it is not NULL; else where CANNOLI_QEMU_DIR says, beside this

@@ -5,24 +5,17 @@
  */
 #include "command.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/options.h"
 #include "common/qemu.h"
-#include "programs.h"
 
 /* Options of QEMU that the second execution has no use for. */
 static const char *const dropped[] = {"g",      "d",      "D",       "dfilter", "trace",
                                       "plugin", "strace", "perfmap", "jitdump", "cannoli",
                                       "0",      "E",      "U",       "seed"};
-
-static const char *base_of(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-
-    return slash ? slash + 1 : path;
-}
 
 static bool is_dropped(const char *option)
 {
@@ -40,7 +33,7 @@ static int add_options(const char **to, const struct ctr_info *info, int guest_a
     const int end = info->argc - guest_argc;
     int n = 0;
 
-    if (info->argc < 1 || strncmp(base_of(info->argv[0]), "qemu-", 5) != 0) {
+    if (info->argc < 1 || strncmp(basename(info->argv[0]), "qemu-", 5) != 0) {
         return 0;
     }
     for (int i = 1; i < end;) {
@@ -60,13 +53,33 @@ static int add_options(const char **to, const struct ctr_info *info, int guest_a
     return n;
 }
 
+/* cannoli-record runs in the guest's environment, so it cannot look for QEMU by that: this program
+ * does, in its own. */
+static char *find_qemu(const char *prog, const char *target, const char *qemu_dir)
+{
+    char *name, *path, *looked;
+
+    if (asprintf(&name, "qemu-%s", target) < 0) {
+        tool_error(prog, "no memory");
+        return NULL;
+    }
+    path = qemu_find(name, qemu_dir, &looked);
+    if (!path) {
+        tool_error(prog, "there is no %s in %s: say where it is with --qemu-dir", name,
+                   qemu_dir ? qemu_dir : "CANNOLI_QEMU_DIR, ../libexec/cannoli or PATH");
+    }
+    free(looked);
+    free(name);
+    return path;
+}
+
 int command_make(struct command *c, const struct light *l, const struct start *s,
                  const char *qemu_dir)
 {
     int n = 0;
 
     *c = (struct command){.qemu = NULL};
-    c->qemu = program_qemu(l->prog, l->info.target, qemu_dir);
+    c->qemu = find_qemu(l->prog, l->info.target, qemu_dir);
     if (!c->qemu) {
         return TOOL_FAILED;
     }

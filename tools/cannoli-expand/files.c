@@ -89,8 +89,7 @@ static int write_contents(const struct files *f, const struct ctr_file *file, in
 /* What the file is called, for filters that look for it: nothing that leads out of its folder. */
 static const char *base_of(const char *path)
 {
-    const char *slash = strrchr(path, '/');
-    const char *base = slash ? slash + 1 : path;
+    const char *base = basename(path);
 
     return !*base || !strcmp(base, ".") || !strcmp(base, "..") ? "file" : base;
 }

@@ -7,7 +7,6 @@
 #include "run.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <ftw.h>
 #include <inttypes.h>
 #include <signal.h>
@@ -20,9 +19,7 @@
 
 #include "cannoli/inputs.h"
 #include "common/options.h"
-#include "programs.h"
-
-#define NOT_STARTED 127
+#include "common/qemu.h"
 
 /* ------------------------------------------------------------------ signals */
 
@@ -110,20 +107,6 @@ static const char **arguments(const char *recorder, const char *inputs,
         memcpy(argv + n, c->argv, argc * sizeof(*argv));
     }
     return argv;
-}
-
-static void child(const char *prog, const char **argv, char **envp, const sigset_t *mask)
-{
-    const int input = open("/dev/null", O_RDONLY);
-
-    if (input < 0 || dup2(input, STDIN_FILENO) < 0 ||
-        dup2(STDERR_FILENO, STDOUT_FILENO) < 0) {
-        _exit(NOT_STARTED);
-    }
-    sigprocmask(SIG_SETMASK, mask, NULL);
-    execve(argv[0], (char **)(uintptr_t)argv, envp);
-    tool_error(prog, "cannot run %s: %s", argv[0], strerror(errno));
-    _exit(NOT_STARTED);
 }
 
 /* Whether the trace is larger than it may be. */
@@ -219,7 +202,7 @@ int run_recorder(const char *prog, const char *folder, const struct command *c,
                  const struct run_options *opt, const struct run_signals *held,
                  int *exit_status)
 {
-    char *recorder = program_recorder(prog), *inputs = NULL;
+    char *recorder = program_sibling(prog, "cannoli-record"), *inputs = NULL;
     const char **argv = NULL;
     struct ended why = {.interrupted = 0};
     int status = TOOL_FAILED;
@@ -241,7 +224,8 @@ int run_recorder(const char *prog, const char *folder, const struct command *c,
     }
     pid = fork();
     if (pid == 0) {
-        child(prog, argv, c->envp, &held->before);
+        run_signals_release(held);
+        program_execute(prog, argv, c->envp);
     }
     if (pid < 0) {
         tool_error(prog, "cannot run %s: %s", recorder, strerror(errno));

@@ -3,7 +3,6 @@
 #include "input/expansion.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
@@ -20,7 +19,6 @@
 #include "common/quantity.h"
 
 #define SUFFIX ".expanded"
-#define NOT_STARTED 127
 
 static const struct {
     uint32_t has;
@@ -162,32 +160,18 @@ static int wait_for(const struct expansion *x, pid_t pid)
     }
 }
 
-/* Only messages, on stderr, come from cannoli-expand. */
-static void child(const char *prog, const char *const argv[])
-{
-    const int input = open("/dev/null", O_RDONLY);
-
-    if (input >= 0 && dup2(input, STDIN_FILENO) >= 0 &&
-        dup2(STDERR_FILENO, STDOUT_FILENO) >= 0) {
-        execv(argv[0], (char **)(uintptr_t)argv);
-    }
-    tool_error(prog, "cannot run %s: %s", argv[0], strerror(errno));
-    _exit(NOT_STARTED);
-}
-
 /* Runs cannoli-expand; whether it made the expansion. */
 static bool make(const struct expansion *x, const char *prog, const char *path,
                  uint32_t events, bool quiet)
 {
-    static const char name[] = "cannoli-expand";
-    char *program = program_sibling(name), list[EXPANSION_TEXT], limit[40];
+    char *program = program_sibling(prog, "cannoli-expand"), list[EXPANSION_TEXT],
+         limit[40];
     const char *argv[8] = {program, "-e", list, limit};
     unsigned n = 4;
     int status = -1;
     pid_t pid;
 
     if (!program) {
-        tool_error(prog, "there is no %s, neither beside this program nor in PATH", name);
         return false;
     }
     expansion_list(events, list);
@@ -201,7 +185,7 @@ static bool make(const struct expansion *x, const char *prog, const char *path,
     signal(SIGCHLD, SIG_DFL); /* where it is ignored there is nothing to wait for */
     pid = fork();
     if (!pid) {
-        child(prog, argv);
+        program_execute(prog, argv, environ);
     }
     if (pid < 0) {
         tool_error(prog, "cannot run %s: %s", program, strerror(errno));
