@@ -23,6 +23,7 @@
 #include "syscall/syscall_text.h"
 #include "common/textbuf.h"
 #include "ctr.h"
+#include "input/expansion.h"
 #include "symbols/places.h"
 
 /* ------------------------------------------------------------ annotations */
@@ -122,12 +123,12 @@ int dump_nothing(struct ctr_trace *tr, const struct dump_options *opt);
 int dump_events(struct ctr_trace *tr, const struct dump_options *opt);
 
 /*
- * Opens the trace of opt, starts the pager and calls show, which returns an exit status as
+ * Opens the trace of opt (expansion_open), starts the pager and calls show, which returns an exit status as
  * dump_events does.  TOOL_OK becomes the status of the trace.  DUMP_CUT_SHORT becomes
  * TOOL_OK, as the rest of the trace was not wanted.  TOOL_NOTHING is kept, with a remark on
  * a partial trace.
  */
-int dump_file(const struct dump_options *opt,
+int dump_file(struct dump_options *opt, struct expansion *x, uint32_t needed,
               int (*show)(struct ctr_trace *tr, void *arg), void *arg);
 
 /* Says why a replay ended early; returns the exit status. */

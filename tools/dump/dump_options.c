@@ -199,10 +199,10 @@ int dump_choice_finish(struct dump_choice *c, uint32_t kinds)
     return status;
 }
 
-void dump_choice_expand(struct dump_choice *c, uint32_t needed)
+int dump_choice_file(struct dump_choice *c, uint32_t needed,
+                     int (*show)(struct ctr_trace *tr, void *arg), void *arg)
 {
-    c->opt.path = expansion_find(&c->expansion, c->opt.prog, c->opt.path,
-                                 c->needed | needed, c->opt.quiet);
+    return dump_file(&c->opt, &c->expansion, c->needed | needed, show, arg);
 }
 
 void dump_choice_fini(struct dump_choice *c)

@@ -72,9 +72,10 @@ enum tool_parsed dump_choice_parse(struct dump_choice *c, int key, const char *a
  * Returns TOOL_OK, or TOOL_USAGE after a line on stderr. */
 int dump_choice_finish(struct dump_choice *c, uint32_t kinds);
 
-/* Call then, before anything has the path: that becomes the one of the trace's expansion if
- * c->needed or `needed' are only there. */
-void dump_choice_expand(struct dump_choice *c, uint32_t needed);
+/* dump_file with these options; the trace must have c->needed and `needed' (CTR_HAS_*), so that
+ * c->opt.path becomes the one of its expansion if they are only there. */
+int dump_choice_file(struct dump_choice *c, uint32_t needed,
+                     int (*show)(struct ctr_trace *tr, void *arg), void *arg);
 
 /* Call at the end. */
 void dump_choice_fini(struct dump_choice *c);

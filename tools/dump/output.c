@@ -162,12 +162,13 @@ static void report_work(const struct dump_options *opt, const struct ctr_trace *
                work.bytes, info.file_bytes, work.chunks, info.chunks, work.parts);
 }
 
-int dump_file(const struct dump_options *opt,
+int dump_file(struct dump_options *opt, struct expansion *x, uint32_t needed,
               int (*show)(struct ctr_trace *tr, void *arg), void *arg)
 {
     struct ctr_trace *tr;
     int status =
-        tool_trace_open(opt->prog, opt->path, opt->no_index ? CTR_OPEN_NO_INDEX : 0, &tr);
+        expansion_open(x, opt->prog, &opt->path, opt->no_index ? CTR_OPEN_NO_INDEX : 0,
+                       needed, opt->quiet, &tr);
 
     if (status) {
         return status;

@@ -17,6 +17,7 @@
 #include "common/inputs_file.h"
 #include "common/qemu.h"
 #include "common/quantity.h"
+#include "input/trace.h"
 
 #define SUFFIX ".expanded"
 
@@ -210,43 +211,47 @@ static bool is_own(const char *path, const struct ctr_info *info)
 }
 
 const char *expansion_find(struct expansion *x, const char *prog, const char *path,
-                           uint32_t needed, bool quiet)
+                           const struct ctr_trace *tr, uint32_t needed, bool quiet)
 {
-    struct ctr_trace *tr;
     struct ctr_info info;
-    struct stat st;
     uint32_t missing, kept;
-    const char *found = path;
 
-    /* What is opened here is opened again: a pipe cannot be. */
-    if (x->never || !needed || stat(path, &st) || !S_ISREG(st.st_mode) ||
-        ctr_open(&tr, path, 0, NULL)) {
-        return path; /* the tool says what is wrong */
-    }
     ctr_trace_info(tr, &info);
     missing = needed & EXPANSION_KINDS & ~info.events;
-    if (!missing || !(info.events & CTR_HAS_INPUT) || !info.seekable ||
+    if (x->never || !missing || !(info.events & CTR_HAS_INPUT) || !info.seekable ||
         !(x->name = expansion_name(path))) {
-        ctr_close(tr);
         return path;
     }
     if (expansion_check(x->name, tr, &kept) == EXPANSION_KEPT && !(missing & ~kept)) {
-        found = x->name;
-    } else if (!is_own(path, &info)) {
+        return x->name;
+    }
+    if (!is_own(path, &info)) {
         tool_error(prog,
                    "%s was not recorded by you, here: its program is not executed again "
                    "unless you run cannoli-expand",
                    path);
-    } else {
-        if (!quiet) {
-            say(prog, path, x->name, missing);
-        }
-        if (make(x, prog, path, missing | (info.events & EXPANSION_KINDS), quiet)) {
-            found = x->name;
-        }
+        return path;
     }
-    ctr_close(tr);
-    return found;
+    if (!quiet) {
+        say(prog, path, x->name, missing);
+    }
+    return make(x, prog, path, missing | (info.events & EXPANSION_KINDS), quiet) ? x->name
+                                                                                 : path;
+}
+
+int expansion_open(struct expansion *x, const char *prog, const char **path,
+                   unsigned flags, uint32_t needed, bool quiet, struct ctr_trace **tr)
+{
+    int status = tool_trace_open(prog, *path, flags, tr);
+    const char *found =
+        status ? *path : expansion_find(x, prog, *path, *tr, needed, quiet);
+
+    if (found != *path) {
+        ctr_close(*tr);
+        *path = found;
+        status = tool_trace_open(prog, found, flags, tr);
+    }
+    return status;
 }
 
 void expansion_fini(struct expansion *x)

@@ -62,13 +62,18 @@ struct expansion {
 enum tool_parsed expansion_parse(struct expansion *x, int key, const char *arg);
 
 /*
- * The path of the trace that has the kinds `needed' (CTR_HAS_*): `path' itself, unless it is a
- * light trace without some of them that has an expansion, which is made now if there is none.
- * Then one line on stderr says so, unless quiet.  If it cannot be made, a line says why, and
+ * Where the kinds `needed' (CTR_HAS_*) are of the trace tr, which was opened at `path': there, unless
+ * it is a light trace without some of them that has an expansion, which is made now if there is
+ * none.  Then one line on stderr says so, unless quiet.  If it cannot be made, a line says why, and
  * the result is `path'.  Valid until expansion_fini.
  */
 const char *expansion_find(struct expansion *x, const char *prog, const char *path,
-                           uint32_t needed, bool quiet);
+                           const struct ctr_trace *tr, uint32_t needed, bool quiet);
+
+/* Opens the trace at *path as tool_trace_open does, or in its place the one of expansion_find:
+ * *path is that then.  What has no expansion is opened once, so it may be a pipe. */
+int expansion_open(struct expansion *x, const char *prog, const char **path,
+                   unsigned flags, uint32_t needed, bool quiet, struct ctr_trace **tr);
 void expansion_fini(struct expansion *x);
 
 #endif

@@ -362,8 +362,7 @@ int main(int argc, char **argv)
     if (status == TOOL_OK && c.dump.opt.path) {
         status = finish_options(&c);
         if (!status) {
-            dump_choice_expand(&c.dump, needed_by(&c));
-            status = dump_file(&c.dump.opt, show, &c);
+            status = dump_choice_file(&c.dump, needed_by(&c), show, &c);
         }
     }
     tool_options_fini(&o);

@@ -107,13 +107,8 @@ static void keep_waiting(void *arg)
     }
 }
 
-/* The trace with all that gdb can query. */
-static const char *expanded(struct command_line *c, const char *path)
-{
-    const uint32_t all = CTR_HAS_MEM | CTR_HAS_VAL | CTR_HAS_REG;
-
-    return expansion_find(&c->expansion, PROG, path, all, c->quiet);
-}
+/* All that gdb can query */
+#define NEEDED (CTR_HAS_MEM | CTR_HAS_VAL | CTR_HAS_REG)
 
 /* Whether gdb can do anything with the trace; else a line on stderr says why not. */
 static int check_trace(const struct session *s, bool quiet)
@@ -223,7 +218,10 @@ static int run(struct command_line *c, const char *path)
     int status = sym_options_finish(&c->sym, PROG, &files);
 
     files.flags = SYMFILE_HEADERS;
-    status = status ? status : tool_trace_open(PROG, path, 0, &s.tr);
+    status = status
+                 ? status
+                 : expansion_open(&c->expansion, PROG, &path, 0, NEEDED, c->quiet, &s.tr);
+    s.path = path;
     if (!status) {
         ctr_trace_info(s.tr, &s.info);
         guest_init(&s.guest, &s.info);
@@ -266,7 +264,7 @@ struct gdb_needs {
     const char *file; /* before it connects, as it moves it then (kernel.c) */
 };
 
-static struct gdb_needs needs_of(const struct command_line *c, const char *path)
+static struct gdb_needs needs_of(struct command_line *c, const char *path)
 {
     struct gdb_needs needs = {0};
     struct ctr_info info = {0};
@@ -274,6 +272,8 @@ static struct gdb_needs needs_of(const struct command_line *c, const char *path)
 
     if (strcmp(path, "-") != 0 && !ctr_open(&tr, path, 0, NULL)) {
         ctr_trace_info(tr, &info);
+        /* gdb does not wait for it then. */
+        expansion_find(&c->expansion, PROG, path, tr, NEEDED, c->quiet);
         ctr_close(tr);
     }
     if (info.machine && c->sym.elfs.n) { /* its code is in no memory that the trace has */
@@ -287,8 +287,7 @@ static struct gdb_needs needs_of(const struct command_line *c, const char *path)
 }
 
 /* Replaces this program by gdb, which starts it again at the other end of a pipe. */
-static int start_gdb(const struct command_line *c, const char *path, int argc,
-                     char **argv)
+static int start_gdb(struct command_line *c, const char *path, int argc, char **argv)
 {
     static const char *const found[] = {"gdb-multiarch", "gdb"};
     struct textbuf b = {0};
@@ -358,10 +357,9 @@ int main(int argc, char **argv)
         if (!c.start_gdb && !c.listen && !isatty(STDOUT_FILENO)) {
             c.expansion.tick = keep_waiting;
         }
-        if (!status) {
-            path = expanded(&c, path);
-            status = c.start_gdb ? start_gdb(&c, path, argc, argv) : run(&c, path);
-        }
+        status = status        ? status
+                 : c.start_gdb ? start_gdb(&c, path, argc, argv)
+                               : run(&c, path);
     }
     tool_options_fini(&o);
     expansion_fini(&c.expansion);

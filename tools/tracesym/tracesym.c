@@ -634,21 +634,6 @@ static uint32_t needed_by(const struct command_line *c)
     }
 }
 
-/* Reads what the traces do not have in their expansions. */
-static void use_expansions(struct command_line *c)
-{
-    const uint32_t needed = needed_by(c);
-
-    dump_choice_expand(&c->dump, needed);
-    c->profile.path = c->dump.opt.path;
-    if (c->older.path) {
-        c->expansion = c->dump.expansion;
-        c->expansion.name = NULL;
-        c->older.path =
-            expansion_find(&c->expansion, PROG, c->older.path, needed, c->dump.opt.quiet);
-    }
-}
-
 /* Completes the parsed options; TOOL_OK or TOOL_USAGE. */
 static int finish_options(struct command_line *c, struct tool_options *o)
 {
@@ -950,8 +935,11 @@ static int open_older(struct command_line *c)
     if (!o->path) {
         return TOOL_OK;
     }
-    if (tool_trace_open(PROG, o->path, c->dump.opt.no_index ? CTR_OPEN_NO_INDEX : 0,
-                        &o->trace)) {
+    c->expansion = c->dump.expansion;
+    c->expansion.name = NULL;
+    if (expansion_open(&c->expansion, PROG, &o->path,
+                       c->dump.opt.no_index ? CTR_OPEN_NO_INDEX : 0, needed_by(c),
+                       c->dump.opt.quiet, &o->trace)) {
         return TOOL_FAILED;
     }
     note_part(o->trace, o->path, c);
@@ -963,6 +951,7 @@ static int show_file(struct ctr_trace *tr, void *arg)
     struct command_line *c = arg;
     int status = open_older(c);
 
+    c->profile.path = c->dump.opt.path;
     if (status) {
         return status;
     }
@@ -1005,8 +994,7 @@ int main(int argc, char **argv)
     if (status == TOOL_OK && c.dump.opt.path) {
         status = finish_options(&c, &o);
         if (!status) {
-            use_expansions(&c);
-            status = dump_file(&c.dump.opt, show_file, &c);
+            status = dump_choice_file(&c.dump, needed_by(&c), show_file, &c);
         }
     }
     tool_options_fini(&o);
