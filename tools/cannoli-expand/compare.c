@@ -71,16 +71,11 @@ struct span {
 
 static struct span span_of(const struct comparison *c, uint32_t thread)
 {
-    const struct window *w = c->window;
-    struct span s = {0, NOWHERE};
+    const uint64_t end = c->window->end[thread];
 
-    if (w->given) {
-        s.first = w->first[thread];
-        s.end = w->end[thread] < ctr_trace_thread(c->both.light->tr, thread)->insns
-                    ? w->end[thread]
-                    : NOWHERE;
-    }
-    return s;
+    return (struct span){
+        .first = c->window->first[thread],
+        .end = end < ctr_trace_thread(c->both.light->tr, thread)->insns ? end : NOWHERE};
 }
 
 /*

@@ -25,7 +25,7 @@ struct writer {
     struct inputs_thread *threads, *thread; /* all; the one that is written */
     uint64_t ordinal;                       /* of the last event */
     bool ended;                             /* it was the thread's end */
-    uint64_t open, cut; /* ordinals where it is recorded from, and to; or WINDOW_ALL */
+    uint64_t open, cut; /* ordinals where it is recorded from (or WINDOW_ALL), and to */
     bool opened;
 };
 
@@ -185,12 +185,10 @@ static int put_events(struct writer *w, const struct ctr_thread *t)
         status = put_next(w, &ev.os);
     }
     if (ret >= 0 && !status && !w->ended) {
-        const uint64_t end = w->cut < t->insns ? w->cut : t->insns;
-
-        if (!w->opened && w->open < end) {
+        if (!w->opened && w->open < w->cut) {
             put_open(w);
         }
-        put_own(w, INPUT_CUT, end);
+        put_own(w, INPUT_CUT, w->cut);
         status = ret ? put_clocks(w, c, &ev) : TOOL_OK;
     }
     ctr_cursor_close(c);
@@ -273,12 +271,11 @@ static int put_program(struct writer *w, const struct ctr_thread *t, uint64_t *o
 static int put_thread(struct writer *w, const struct ctr_thread *t, uint64_t *offset)
 {
     const struct ctr_process *p = ctr_trace_process(w->light->tr, t->process);
-    uint64_t runs;
+    const uint64_t end = w->window->end[t->index];
 
-    w->open = w->window->given ? w->window->first[t->index] : 0;
-    w->cut = w->window->given ? w->window->end[t->index] : WINDOW_ALL;
+    w->open = w->window->first[t->index];
+    w->cut = end < t->insns ? end : t->insns;
     w->opened = !w->open;
-    runs = w->cut < t->insns ? w->cut : t->insns;
     w->thread = &w->threads[t->index];
     *w->thread = (struct inputs_thread){.offset = *offset,
                                         .pid = t->pid,
@@ -286,11 +283,10 @@ static int put_thread(struct writer *w, const struct ctr_thread *t, uint64_t *of
                                         .ppid = p->ppid,
                                         .ptid = t->ptid,
                                         .start_ns = t->start_ns,
-                                        .first = w->open < runs ? w->open : runs,
+                                        .first = w->open < w->cut ? w->open : w->cut,
                                         .program = INPUTS_NO_FILE,
                                         .loader = INPUTS_NO_FILE};
-    return !w->window->given || w->window->begun[t->index] ? put_program(w, t, offset)
-                                                           : TOOL_OK;
+    return w->window->begun[t->index] ? put_program(w, t, offset) : TOOL_OK;
 }
 
 /* What the reader finds first; most of it is known only at the end. */

@@ -134,9 +134,6 @@ int window_make(struct window *w, const struct light *l, const struct moment_tex
     int status = TOOL_OK;
 
     *w = (struct window){.given = from->kind || to->kind, .upto = UINT64_MAX};
-    if (!w->given) {
-        return TOOL_OK;
-    }
     w->first = calloc(n, sizeof(*w->first));
     w->end = calloc(n, sizeof(*w->end));
     w->begun = calloc(n, sizeof(*w->begun));
@@ -157,7 +154,7 @@ int window_make(struct window *w, const struct light *l, const struct moment_tex
     } else {
         memset(w->begun, true, n * sizeof(*w->begun));
     }
-    for (uint32_t i = 0; !status && i < n; i++) {
+    for (uint32_t i = 0; !status && i < n; i++) { /* if all is wanted, the first one is */
         if (window_has(w, ctr_trace_thread(l->tr, i))) {
             return TOOL_OK;
         }

@@ -12,7 +12,7 @@
 
 /* Threads are those of the light trace, by index; ordinals are of each. */
 struct window {
-    bool given;           /* else all is wanted, and the rest is not set */
+    bool given;           /* else all is wanted */
     char text[120];       /* as the user has it, for messages */
     uint64_t *first;      /* its first instruction that is wanted; WINDOW_ALL: none is */
     uint64_t *end;        /* after its last one */
