@@ -265,6 +265,19 @@ static int compare_pairs(struct comparison *c)
     return status;
 }
 
+/* Why all may differ: at which address something is, each run decides anew. */
+static void explain(const struct comparison *c)
+{
+    const struct ctr_info *a = &c->side[0].info, *b = &c->side[1].info;
+
+    if (c->report.n && !c->opt->report.quiet && !a->machine &&
+        !(a->events & b->events & CTR_HAS_MAP)) {
+        tool_error(c->opt->report.prog,
+                   "%s has no mappings (-e map): addresses are compared as they are",
+                   c->opt->path[(a->events & CTR_HAS_MAP) != 0]);
+    }
+}
+
 /* The exit status: what is missing from a trace may be what differs. */
 static int end_status(const struct comparison *c, int status)
 {
@@ -280,6 +293,7 @@ static int end_status(const struct comparison *c, int status)
         }
     }
     status = c->report.status ? COMPARE_TROUBLE : status;
+    explain(c);
     return status == COMPARE_EQUAL && c->report.n ? COMPARE_DIFFER : status;
 }
 

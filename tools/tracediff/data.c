@@ -56,7 +56,8 @@ static bool same_access(struct pair *p, const struct access *a, const struct acc
     return !has_values(a, b) ||
            (secrets_at(&p->secrets[0], a->addr, access_size(a)) &&
             secrets_at(&p->secrets[1], b->addr, access_size(b))) ||
-           same_bytes(p, value_of(x, a), value_of(y, b), access_size(a), &at);
+           same_bytes(p, value_of(x, a), value_of(y, b), access_size(a),
+                      from_of(p, a->addr, b->addr), &at);
 }
 
 /* Reports a difference; one of the same instruction repeats it. */

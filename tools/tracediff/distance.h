@@ -12,4 +12,12 @@
  */
 bool distance_explains(struct pair *p, uint64_t a, uint64_t b, unsigned n);
 
+/* Of words in memory, where fewer numbers are made of pointers: one outside of its mapping, a
+ * multiple or a fraction of one. */
+bool distance_explains_word(struct pair *p, uint64_t a, uint64_t b);
+/* Of the n lowest or highest bytes of such a word, whose others are something else: whether they
+ * are those of pointers; 4 bytes or more. */
+bool distance_explains_low(struct pair *p, uint64_t a, uint64_t b, unsigned n);
+bool distance_explains_high(struct pair *p, uint64_t a, uint64_t b, unsigned n);
+
 #endif

@@ -75,18 +75,20 @@ static bool same_start(struct pair *p, const struct ctr_usermem *a,
                        const struct ctr_usermem *b, size_t *at)
 {
     const size_t x = secrets_find(&p->guest[0], a), y = secrets_find(&p->guest[1], b);
+    const unsigned from = from_of(p, a->addr, b->addr);
     size_t after;
 
     if (x == SIZE_MAX || y == SIZE_MAX) {
-        return same_bytes(p, a->data, b->data, a->n, at);
+        return same_bytes(p, a->data, b->data, a->n, from, at);
     }
     secrets_set(&p->secrets[0], &p->guest[0], a, x);
     secrets_set(&p->secrets[1], &p->guest[1], b, y);
     after = x + SECRET_BYTES;
-    if (x != y || !same_bytes(p, a->data, b->data, x, at)) {
-        return x == y ? false : same_bytes(p, a->data, b->data, a->n, at);
+    if (x != y || !same_bytes(p, a->data, b->data, x, from, at)) {
+        return x == y ? false : same_bytes(p, a->data, b->data, a->n, from, at);
     }
-    if (!same_bytes(p, a->data + after, b->data + after, a->n - after, at)) {
+    if (!same_bytes(p, a->data + after, b->data + after, a->n - after,
+                    from_of(p, a->addr + after, b->addr + after), at)) {
         *at += after;
         return false;
     }
@@ -115,8 +117,9 @@ static bool same_memory(struct pair *p, const struct ctr_os_event *x,
         !same_address(p, a.addr, b.addr)) {
         return false;
     }
-    return x->ordinal || y->ordinal ? same_bytes(p, a.data, b.data, a.n, at)
-                                    : same_start(p, &a, &b, at);
+    return x->ordinal || y->ordinal
+               ? same_bytes(p, a.data, b.data, a.n, from_of(p, a.addr, b.addr), at)
+               : same_start(p, &a, &b, at);
 }
 
 static bool same_signal(struct pair *p, const struct ctr_os_event *x,

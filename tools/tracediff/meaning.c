@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "distance.h"
 #include "maplog.h"
 
 /* Whether numbers mean the same at two places; `ordinal' of each side. */
@@ -80,27 +81,52 @@ bool same_word(struct pair *p, uint64_t a, uint64_t b)
     return secrets_same_canary(x, a, y, b, word);
 }
 
-/* Bytes in memory order: each word that differs must mean the same, or each half of it.  If
- * not, *at is where the first one is. */
-bool same_bytes(struct pair *p, const uint8_t *a, const uint8_t *b, size_t n, size_t *at)
+/* Whether n bytes, fewer than a word, mean the same; `from' is where they are in a word. */
+static bool same_part(struct pair *p, const uint8_t *a, const uint8_t *b, unsigned n,
+                      unsigned from)
+{
+    const uint64_t x = load(p, 0, a, n), y = load(p, 1, b, n);
+    const bool begins = !from, ends = from + n == p->guest[0].word;
+    const bool low = p->guest[0].big_endian ? ends : begins;
+
+    if (!memcmp(a, b, n) || (n == 4 && same_ids(p, x, y))) {
+        return true;
+    }
+    return n >= 4 && (begins || ends) &&
+           (low ? distance_explains_low(p, x, y, n) : distance_explains_high(p, x, y, n));
+}
+
+/* The same, of a whole word or less. */
+static bool same_piece(struct pair *p, const uint8_t *a, const uint8_t *b, unsigned n,
+                       unsigned from)
 {
     const unsigned word = p->guest[0].word;
+    const unsigned half = from < 4 && from + n > 4 ? 4 - from : 0;
 
-    for (size_t i = 0; i < n; i += word) {
-        const unsigned m = n - i < word ? (unsigned)(n - i) : word;
-        if (!memcmp(a + i, b + i, m)) {
-            continue;
+    if (n == word) {
+        const uint64_t x = load(p, 0, a, n), y = load(p, 1, b, n);
+
+        if (same_word(p, x, y) || distance_explains_word(p, x, y)) {
+            return true;
         }
-        if (m == word && same_word(p, load(p, 0, a + i, m), load(p, 1, b + i, m))) {
-            continue;
-        }
-        *at = i;
-        for (unsigned k = 0; k < m; k += 4) {
-            if (m - k < 4 ||
-                (memcmp(a + i + k, b + i + k, 4) &&
-                 !same_ids(p, load(p, 0, a + i + k, 4), load(p, 1, b + i + k, 4)))) {
-                return false;
-            }
+    } else if (same_part(p, a, b, n, from)) {
+        return true;
+    }
+    return half && same_part(p, a, b, half, from) &&
+           same_part(p, a + half, b + half, n - half, 4);
+}
+
+bool same_bytes(struct pair *p, const uint8_t *a, const uint8_t *b, size_t n,
+                unsigned from, size_t *at)
+{
+    const unsigned word = p->guest[0].word;
+    unsigned m;
+
+    for (size_t i = 0; i < n; i += m, from = 0) {
+        m = n - i < word - from ? (unsigned)(n - i) : word - from;
+        if (memcmp(a + i, b + i, m) && !same_piece(p, a + i, b + i, m, from)) {
+            *at = i;
+            return false;
         }
     }
     return true;

@@ -33,8 +33,17 @@ void same_page_forget(struct pair *p);
  * on purpose. */
 bool same_word(struct pair *p, uint64_t a, uint64_t b);
 
-/* Bytes in memory order: each word that differs must mean the same, or each half of it.  If
- * not, *at is where the first one is. */
-bool same_bytes(struct pair *p, const uint8_t *a, const uint8_t *b, size_t n, size_t *at);
+/*
+ * Bytes in memory order, of which the first one is byte `from' of a word: each word that differs
+ * must mean the same, or each half of it; of the words at both ends, the part that is there.  If
+ * not, *at is where the first one is.
+ */
+bool same_bytes(struct pair *p, const uint8_t *a, const uint8_t *b, size_t n,
+                unsigned from, size_t *at);
+/* Where bytes at an address begin in a word, if they do so on both sides; else 0. */
+static inline unsigned from_of(const struct pair *p, uint64_t a, uint64_t b)
+{
+    return (a ^ b) % p->guest[0].word ? 0 : (unsigned)(a % p->guest[0].word);
+}
 
 #endif

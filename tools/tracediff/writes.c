@@ -48,7 +48,7 @@ bool registers_same(struct pair *p, const uint8_t *a, const uint8_t *b, unsigned
     }
     memory_order(p, a, n, x);
     memory_order(p, b, n, y);
-    return same_bytes(p, x, y, n, &at) ||
+    return same_bytes(p, x, y, n, 0, &at) ||
            (n <= 8 && distance_explains(p, number(a, n), number(b, n), n));
 }
 
