@@ -157,7 +157,7 @@ static int values_begin(struct value_out *o, uint64_t pieces)
     return 0;
 }
 
-static int tokens_begin(struct tokens *tok, uint32_t words, int slots)
+static int tokens_begin(struct tokens *tok, uint32_t words)
 {
     /* A FAULT word can become two tokens, a cut tail adds two; a miss can
      * take three halfwords.  One more, as the arrays are written ahead. */
@@ -170,9 +170,7 @@ static int tokens_begin(struct tokens *tok, uint32_t words, int slots)
         }
         tok->cap = toks;
     }
-    if (!slots) {
-        memset(tok->hit, 1, toks); /* take_predicted emits misses only */
-    }
+    memset(tok->hit, 1, toks); /* take_predicted emits misses only */
     tok->n = tok->nmiss = 0;
     tok->start = (struct local){.next = {TOK_NONE, TOK_NONE}};
     tok->ctx_loc = TOK_NONE;
@@ -264,7 +262,7 @@ static void follow_begin(struct follow *f)
 /* Makes arrays for that many words and units of data, and a clean state. */
 static int begin_chunk(struct ctr_encoder *e, uint64_t words, uint64_t units)
 {
-    if (tokens_begin(&e->tok, (uint32_t)words, e->rec.slots) ||
+    if (tokens_begin(&e->tok, (uint32_t)words) ||
         addrs_begin(&e->addrs, units, e->rec.addr_bytes) ||
         run_begin(&e->run, (uint32_t)words, units) || pages_begin(&e->pages, units) ||
         regs_begin(&e->regs, units, e->rec.reg)) {

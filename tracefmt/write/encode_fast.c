@@ -2,13 +2,12 @@
 /*
  * The hot loop over the words of a recording: whole runs of blocks, as nearly all are.
  *
- * With data it avoids branches that depend on data where a store and a conditional add
- * suffice: whether a prediction was right becomes a byte in an array, and the right
- * value is always stored but only kept after a miss. Without data there is so little
- * else to do for a block that it is better to skip even that for predicted blocks, see
- * runs_alone. encode_pack turns these arrays into bitmaps and varints later. For the
- * data this loop only notes whose it is; encode_addr.c or encode_data.c then encodes
- * it.
+ * Where blocks are poorly predicted it avoids branches that depend on data where a store
+ * and a conditional add suffice: whether a prediction was right becomes a byte in an array,
+ * and the right value is always stored but only kept after a miss. Where they are well
+ * predicted a branch is better, which skips all that, see take_predicted. encode_pack turns
+ * these arrays into bitmaps and varints later. For the data this loop only notes whose it
+ * is; encode_addr.c or encode_data.c then encodes it.
  */
 #include "write/encode.h"
 
@@ -165,10 +164,8 @@ static inline void put_numbers(uint32_t *to, uint32_t from, uint32_t n)
     }
 }
 
-/*
- * Without data, blocks count as poorly predicted if more than one in POOR_PREDICTION
- * misses, in a stretch of PIECE_WORDS words.
- */
+/* Blocks count as poorly predicted if more than one in POOR_PREDICTION misses, in a stretch of
+ * PIECE_WORDS words. */
 #define POOR_PREDICTION 4
 #define PIECE_WORDS 2048u
 
@@ -182,6 +179,25 @@ static inline void took(struct ctr_encoder *e, struct segment_walk *w, struct fa
     f->first = f->first == TOK_NONE ? first : f->first;
     e->sum.runs += n;
     w->word += n;
+}
+
+/* The units of data for which there is room. */
+static inline __attribute__((always_inline)) uint32_t
+units_left(const struct ctr_encoder *e, const struct segment_walk *w,
+           const struct fast *f, const int what)
+{
+    const uint32_t left = w->have - w->unit - f->batch.units;
+    const uint32_t room = e->addrs.batch_cap - f->batch.n; /* an address is one unit */
+    return what == RUNS_ADDRS && left > room ? room : left;
+}
+
+/* Whether there is room for what a straight run of a block has. */
+static inline __attribute__((always_inline)) int
+fits(const struct local *b, uint32_t left, const uint32_t *batch,
+     const uint32_t *batch_end, const int what)
+{
+    return what == RUNS_ALONE ||
+           (b->need <= left && (what != RUNS_ITEMS || batch < batch_end));
 }
 
 /*
@@ -205,11 +221,8 @@ static inline __attribute__((always_inline)) void take_runs(struct ctr_encoder *
     uint32_t *ctx = f->ctx;
     uint32_t *batch = e->addrs.batch + f->batch.n;
     uint32_t *const batch_end = e->addrs.batch + BATCH;
-    uint32_t left = w->have - w->unit - f->batch.units;
-    if (what == RUNS_ADDRS && left > e->addrs.batch_cap - f->batch.n) {
-        left = e->addrs.batch_cap - f->batch.n; /* an address is one unit */
-    }
-    const uint32_t left_first = left;
+    const uint32_t left_first = units_left(e, w, f, what);
+    uint32_t left = left_first;
     uint32_t i = w->word;
     uint64_t insns = 0;
     uint32_t word = words[i];
@@ -222,7 +235,7 @@ static inline __attribute__((always_inline)) void take_runs(struct ctr_encoder *
         }
         struct local *b = &loc[l];
         if (what != RUNS_ALONE) {
-            if (b->need > left || (what == RUNS_ITEMS && batch >= batch_end)) {
+            if (!fits(b, left, batch, batch_end, what)) {
                 break;
             }
             left -= b->need;
@@ -271,15 +284,14 @@ static void take_runs_items(struct ctr_encoder *e, struct segment_walk *w, struc
 }
 
 /*
- * The same without data, for well predicted programs. A predicted block needs no
- * output, as its bit is set beforehand, and no check, as it came there before. Only the
- * word after a run shows whether it is straight, so a block that was not predicted is
- * only emitted once its run is certain to be straight. Not inline: the loop needs all
- * registers.
+ * The same for well predicted programs. The token of a predicted block needs no output, as its
+ * bit is set beforehand, and no check, as it came there before. Only the word after a run shows
+ * whether it is straight, so a block that was not predicted is only emitted once its run is
+ * certain to be straight.
  */
-static __attribute__((noinline)) void take_predicted(struct ctr_encoder *e,
-                                                     struct segment_walk *w,
-                                                     struct fast *f, uint32_t stop)
+static inline __attribute__((always_inline)) void
+take_predicted(struct ctr_encoder *e, struct segment_walk *w, struct fast *f,
+               uint32_t stop, const int what)
 {
     const volatile uint32_t *const words = w->seg->words + w->word;
     const volatile uint32_t *const end = w->seg->words + stop;
@@ -292,6 +304,10 @@ static __attribute__((noinline)) void take_predicted(struct ctr_encoder *e,
     struct local *const loc = e->blocks.loc;
     uint8_t *const tok_hit = f->tok_hit;
     uint64_t *miss = f->miss;
+    uint32_t *batch = e->addrs.batch + f->batch.n;
+    uint32_t *const batch_end = e->addrs.batch + BATCH;
+    const uint32_t left_first = units_left(e, w, f, what);
+    uint32_t left = left_first;
     if (w->word >= stop) {
         return;
     }
@@ -302,17 +318,25 @@ static __attribute__((noinline)) void take_predicted(struct ctr_encoder *e,
         return;
     }
     const uint32_t first = l;
+    struct local *b = &loc[l];
+    if (!fits(b, left, batch, batch_end, what)) {
+        return;
+    }
     unsigned same = *f->ctx == word;
     *f->ctx = word;
     tok_hit[0] = (uint8_t)same;
     *miss = f->from | l;
     miss += !same;
 
-    struct local *b = &loc[l];
     uint64_t insns = 0;
     for (;;) {
         b->from += FROM_ONE_MORE;
         insns += b->ninsn;
+        if (what != RUNS_ALONE) {
+            left -= b->need;
+            put_numbers(batch, b->base, b->n);
+            batch += b->n;
+        }
         if (++at == end) {
             break;
         }
@@ -323,12 +347,14 @@ static __attribute__((noinline)) void take_predicted(struct ctr_encoder *e,
         }
         l = map[here] - map_base;
         if (__builtin_expect(here != b->next[0], 0)) {
-            if (l >= nloc) {
+            if (l >= nloc || !fits(&loc[l], left, batch, batch_end, what)) {
                 break;
             }
             tok_hit[at - words] = 0;
             *miss++ = (b->from - FROM_ONE_MORE) | l;
             b->next[0] = here;
+        } else if (!fits(&loc[l], left, batch, batch_end, what)) {
+            break;
         }
         b = &loc[l];
     }
@@ -336,52 +362,68 @@ static __attribute__((noinline)) void take_predicted(struct ctr_encoder *e,
     f->miss = miss;
     f->from = b->from - FROM_ONE_MORE;
     f->ctx = &b->next[0];
+    f->batch.n = (uint32_t)(batch - e->addrs.batch);
+    f->batch.units += left_first - left;
     e->sum.insns += insns;
     took(e, w, f, (uint32_t)(at - words), first);
 }
 
+/* Not inline: these loops need all registers. */
+static __attribute__((noinline)) void take_predicted_alone(struct ctr_encoder *e,
+                                                           struct segment_walk *w,
+                                                           struct fast *f, uint32_t stop)
+{
+    take_predicted(e, w, f, stop, RUNS_ALONE);
+}
+
+static __attribute__((noinline)) void take_predicted_addrs(struct ctr_encoder *e,
+                                                           struct segment_walk *w,
+                                                           struct fast *f, uint32_t stop)
+{
+    take_predicted(e, w, f, stop, RUNS_ADDRS);
+}
+
+static __attribute__((noinline)) void take_predicted_items(struct ctr_encoder *e,
+                                                           struct segment_walk *w,
+                                                           struct fast *f, uint32_t stop)
+{
+    take_predicted(e, w, f, stop, RUNS_ITEMS);
+}
+
+static void take_some(struct ctr_encoder *e, struct segment_walk *w, struct fast *f,
+                      uint32_t upto)
+{
+    if (!e->rec.slots) {
+        (e->tok.poorly_predicted ? take_runs_alone : take_predicted_alone)(e, w, f, upto);
+    } else if (e->rec.data) {
+        (e->tok.poorly_predicted ? take_runs_items : take_predicted_items)(e, w, f, upto);
+    } else {
+        (e->tok.poorly_predicted ? take_runs_addrs : take_predicted_addrs)(e, w, f, upto);
+    }
+}
+
 /*
- * All straight runs from here on, without data. Where blocks are mostly predicted, or
- * the processor learns when they are not, a branch for that is cheaper than stores for
- * each block; where they are seldom predicted it is not.
+ * All straight runs from here on; the batch may hold a rest that does not fill it. Where blocks
+ * are mostly predicted, or the processor learns when they are not, a branch for that is cheaper
+ * than stores for each block; where they are seldom predicted it is not.
  */
-static void runs_alone(struct ctr_encoder *e, struct segment_walk *w, struct fast *f,
-                       uint32_t stop)
+static void straight_runs(struct ctr_encoder *e, struct segment_walk *w, struct fast *f,
+                          uint32_t stop)
 {
     uint32_t upto;
+    int full;
     do {
         const uint32_t first = w->word;
         const uint64_t *miss = f->miss;
         upto = first < stop && stop - first > PIECE_WORDS ? first + PIECE_WORDS : stop;
-        if (e->tok.poorly_predicted) {
-            take_runs_alone(e, w, f, upto);
-        } else {
-            take_predicted(e, w, f, upto);
-        }
+        take_some(e, w, f, upto);
         e->tok.poorly_predicted =
             (uint32_t)(f->miss - miss) * POOR_PREDICTION > w->word - first;
-    } while (w->word == upto && upto < stop);
-}
-
-/* All straight runs from here on; the batch may hold a rest that does not fill it. */
-static void straight_runs(struct ctr_encoder *e, struct segment_walk *w, struct fast *f,
-                          uint32_t stop)
-{
-    if (!e->rec.slots) {
-        runs_alone(e, w, f, stop);
-        return;
-    }
-    for (;;) {
-        if (e->rec.data) {
-            take_runs_items(e, w, f, stop);
-        } else {
-            take_runs_addrs(e, w, f, stop);
+        full = f->batch.n >= BATCH;
+        if (full) {
+            flush(e, w, &f->batch);
         }
-        if (f->batch.n < BATCH) {
-            break;
-        }
-        flush(e, w, &f->batch);
-    }
+    } while (full || (w->word == upto && upto < stop));
 }
 
 /*
