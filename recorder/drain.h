@@ -25,6 +25,8 @@ struct drain_ops {
      * the pipeline that gets the jobs, or NULL: from then on everything is dropped.
      */
     struct pipeline *(*begin)(void *arg, const struct mempipe_target *target);
+    /* A process has mapped something, or changed that; NULL: nobody wants to know. */
+    void (*mapped)(void *arg, int32_t pid, uint64_t time_ns, const struct ctr_map *m);
     void *arg;
 };
 

@@ -52,6 +52,18 @@ static int found(void *arg, struct embed_file *file)
     return submit(f->d, f->process, file);
 }
 
+static void show_mapping(const struct drain *d, const struct guest_process *p,
+                         const struct mempipe_side_event *e, const uint8_t *payload)
+{
+    const struct ctr_os_event event = {
+        .type = CTR_EVENT_MAP, .size = e->p.n, .payload = payload};
+    struct ctr_map m;
+
+    if (d->ops.mapped && !ctr_parse_map(&event, &m)) {
+        d->ops.mapped(d->ops.arg, p->pid, e->time_ns, &m);
+    }
+}
+
 int drain_look_for_file(struct drain *d, const struct slot *s, const uint8_t *record,
                         uint32_t bytes)
 {
@@ -70,6 +82,7 @@ int drain_look_for_file(struct drain *d, const struct slot *s, const uint8_t *re
         return 0;
     }
     record += sizeof(e);
+    show_mapping(d, p, &e, record);
     err = embed_shared_event(&p->shared, record, e.p.n, e.time_ns, p->host_pid, d->embed,
                              found, &f);
     file = err ? NULL : embed_of_event(record, e.p.n, e.time_ns, p->host_pid, d->embed);

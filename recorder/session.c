@@ -35,6 +35,7 @@
 #include "jitter_check.h"
 #include "launch.h"
 #include "output.h"
+#include "outside.h"
 #include "requests.h"
 #include "status.h"
 #include "watchdog.h"
@@ -76,8 +77,9 @@ struct session {
     pid_t command_pid; /* the same, for good */
     int root_status;   /* of wait(2) */
     uint64_t start_ns, start_realtime_ns;
-    struct inputs *inputs; /* of a program that is executed again, or NULL */
-    uint64_t rounds;       /* of the loop */
+    struct inputs *inputs;  /* of a program that is executed again, or NULL */
+    struct outside outside; /* mappings that this cannot be done with, perhaps */
+    uint64_t rounds;        /* of the loop */
     enum ending ending;
     int end_signal;
     int end_error; /* enum ctr_error, negated */
@@ -710,6 +712,23 @@ static void begin_message(void *arg)
     status_begin_message(&s->status);
 }
 
+/* Of a light trace, what may not repeat itself is named when it is there. */
+static void on_mapped(void *arg, int32_t pid, uint64_t time_ns, const struct ctr_map *m)
+{
+    struct session *s = arg;
+    char name[256];
+
+    if (outside_found(&s->outside, m, name, sizeof(name))) {
+        status_begin_message(&s->status);
+        tool_error(
+            PROG,
+            "process %d has mapped %s: what programs that are not recorded write there "
+            "is not in a light trace; what ran before (cannoli-expand --to=%.6fs) does "
+            "not depend on it",
+            pid, name, (double)(time_ns - s->start_ns) / 1e9);
+    }
+}
+
 static int dump_ring(void *arg, const char *file, char *name, size_t size,
                      struct ctr_diag *diag)
 {
@@ -728,7 +747,10 @@ static int record(struct session *s, const struct launch_plan *plan)
             s->config->discard || strcmp(s->config->output, "-") ? -1 : STDERR_FILENO,
         .no_aslr = s->config->no_aslr,
     };
-    struct drain_ops ops = {.begin = begin_trace, .arg = s};
+    struct drain_ops ops = {.begin = begin_trace,
+                            .mapped =
+                                s->config->light && !s->config->quiet ? on_mapped : NULL,
+                            .arg = s};
     struct requests_config requests = {
         .host = &s->host,
         .socket = s->config->control,
@@ -779,6 +801,7 @@ static int record(struct session *s, const struct launch_plan *plan)
     }
     requests_close(&s->requests);
     pipeline_free(s->pipeline);
+    outside_fini(&s->outside);
 out_drain:
     drain_free(s->drain);
 out_guests:
