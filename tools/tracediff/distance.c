@@ -9,7 +9,7 @@
 #define LEAST_STORED 0x10000u /* ... and of those in memory many are small */
 /* Numbers in memory that differ by less, but for the zeros that this ends with, differ for
  * other reasons, too: a flag has changed, or a counter. */
-#define TELLING 0x1000u
+#define DISTINCT 0x1000u
 
 /* Finds the distances anew if a mapping has changed. */
 static void find(struct pair *p)
@@ -96,19 +96,19 @@ bool distance_explains(struct pair *p, uint64_t a, uint64_t b, unsigned n)
     return is_made(p, b - a, mask);
 }
 
-static bool is_telling(uint64_t differ, uint64_t mask)
+static bool is_distinct(uint64_t differ, uint64_t mask)
 {
     const uint64_t more = differ & mask, less = (0 - differ) & mask;
     const uint64_t least = more < less ? more : less;
 
-    return least && least >= LEAST_STORED && least / (least & (0 - least)) >= TELLING;
+    return least && least >= LEAST_STORED && least / (least & (0 - least)) >= DISTINCT;
 }
 
 bool distance_explains_word(struct pair *p, uint64_t a, uint64_t b)
 {
     const uint64_t mask = mask_for(a, b, p->guest[0].word);
 
-    if (!is_telling(b - a, mask)) {
+    if (!is_distinct(b - a, mask)) {
         return false;
     }
     find(p);
@@ -135,7 +135,7 @@ static bool is_upper(const struct space *s, uint64_t bits, unsigned shift)
 
 bool distance_explains_low(struct pair *p, uint64_t a, uint64_t b, unsigned n)
 {
-    if (!is_telling(b - a, mask_of(n))) {
+    if (!is_distinct(b - a, mask_of(n))) {
         return false;
     }
     find(p);
@@ -155,7 +155,7 @@ bool distance_explains_high(struct pair *p, uint64_t a, uint64_t b, unsigned n)
     for (unsigned i = 0; i < p->nr_apart; i++) {
         const uint64_t carry = (b - a - (p->apart[i] >> shift)) & mask_of(n);
 
-        if (carry <= 1 && is_telling(p->apart[i], ~UINT64_C(0)) &&
+        if (carry <= 1 && is_distinct(p->apart[i], ~UINT64_C(0)) &&
             is_upper(&p->space[0], a, shift) && is_upper(&p->space[1], b, shift)) {
             return true;
         }
