@@ -52,16 +52,20 @@ static int found(void *arg, struct embed_file *file)
     return submit(f->d, f->process, file);
 }
 
-static void show_mapping(const struct drain *d, const struct guest_process *p,
-                         const struct mempipe_side_event *e, const uint8_t *payload)
+/* The mapping of a record, which is the guest's; false: it is of no mapping, or not whole. */
+static bool read_mapping(const uint8_t *record, uint32_t bytes, uint64_t *time_ns,
+                         struct ctr_map *out)
 {
-    const struct ctr_os_event event = {
-        .type = CTR_EVENT_MAP, .size = e->p.n, .payload = payload};
-    struct ctr_map m;
+    struct mempipe_side_event e;
 
-    if (d->ops.mapped && !ctr_parse_map(&event, &m)) {
-        d->ops.mapped(d->ops.arg, p->pid, e->time_ns, &m);
+    if (bytes < sizeof(e)) {
+        return false;
     }
+    memcpy(&e, record, sizeof(e));
+    *time_ns = e.time_ns;
+    return e.p.h.type == MEMPIPE_SIDE_EVENT && e.type == CTR_EVENT_MAP &&
+           e.p.n <= bytes - sizeof(e) &&
+           !ctr_mapping_read(record + sizeof(e), e.p.n, out);
 }
 
 int drain_look_for_file(struct drain *d, const struct slot *s, const uint8_t *record,
@@ -69,22 +73,18 @@ int drain_look_for_file(struct drain *d, const struct slot *s, const uint8_t *re
 {
     struct guest_process *p = s->thread ? s->thread->process : NULL;
     struct finding f = {d, p};
-    struct mempipe_side_event e;
     struct embed_file *file;
+    struct ctr_map m;
+    uint64_t time_ns;
     int err;
 
-    if (d->embed == EMBED_NONE || !p || bytes < sizeof(e)) {
+    if (d->embed == EMBED_NONE || !p || !read_mapping(record, bytes, &time_ns, &m)) {
         return 0;
     }
-    memcpy(&e, record, sizeof(e));
-    if (e.p.h.type != MEMPIPE_SIDE_EVENT || e.type != CTR_EVENT_MAP ||
-        e.p.n > bytes - sizeof(e)) {
-        return 0;
+    if (d->ops.mapped) {
+        d->ops.mapped(d->ops.arg, p->pid, time_ns, &m);
     }
-    record += sizeof(e);
-    show_mapping(d, p, &e, record);
-    err = embed_shared_event(&p->shared, record, e.p.n, e.time_ns, p->host_pid, d->embed,
-                             found, &f);
-    file = err ? NULL : embed_of_event(record, e.p.n, e.time_ns, p->host_pid, d->embed);
+    err = embed_shared_event(&p->shared, &m, time_ns, p->host_pid, d->embed, found, &f);
+    file = err ? NULL : embed_of_event(&m, time_ns, p->host_pid, d->embed);
     return file ? submit(d, p, file) : err;
 }

@@ -31,8 +31,8 @@ struct embed_file {
 
 /* What a MAP event (events.h) says of a file whose bytes are wanted; malloc'ed.  NULL: it is
  * of no such file, or there is no memory. */
-struct embed_file *embed_of_event(const void *payload, uint32_t bytes, uint64_t time_ns,
-                                  pid_t pid, enum embed_mode mode);
+struct embed_file *embed_of_event(const struct ctr_map *m, uint64_t time_ns, pid_t pid,
+                                  enum embed_mode mode);
 size_t embed_file_bytes(const struct embed_file *file);
 /* A hash of what identifies it, not 0. */
 uint64_t embed_file_key(const struct embed_file *file);

@@ -13,9 +13,8 @@
 
 #include "cannoli/events.h"
 #include "common/array.h"
+#include "mapping.h"
 
-#define PROT_WRITES 2u
-#define FLAG_SHARED 1u
 #define MREMAP_KEEP_OLD 4u /* MREMAP_DONTUNMAP */
 /* Mappings of a process that are kept, also when they have ended. */
 #define MAX_RANGES 1024u
@@ -165,7 +164,7 @@ static int protect(const struct call *c)
     const size_t at = s->n_writable % MAX_WRITABLE;
     int err = 0;
 
-    if (!(c->map->prot & PROT_WRITES)) {
+    if (!(c->map->prot & MAPPING_WRITES)) {
         return 0;
     }
     for (size_t i = s->n; !err && i-- > 0;) {
@@ -226,44 +225,38 @@ static int move(const struct call *c)
     return err;
 }
 
-static int map(const struct call *c, const void *payload, uint32_t bytes, pid_t pid)
+static int map(const struct call *c, pid_t pid)
 {
     const struct ctr_map *m = c->map;
     struct embed_file *file;
 
     unmap(c, c->start, c->end);
-    if (!(m->flags & FLAG_SHARED) || m->prot & PROT_WRITES || !m->size) {
+    if (!(m->flags & MAPPING_SHARED) || m->prot & MAPPING_WRITES || !m->size) {
         return 0;
     }
-    file = embed_of_event(payload, bytes, c->time_ns, pid, c->mode);
+    file = embed_of_event(m, c->time_ns, pid, c->mode);
     return file ? add(c, c->start, c->end, file) : 0;
 }
 
-int embed_shared_event(struct embed_shared **s, const void *payload, uint32_t bytes,
-                       uint64_t time_ns, pid_t pid, enum embed_mode mode,
+int embed_shared_event(struct embed_shared **s, const struct ctr_map *m, uint64_t time_ns,
+                       pid_t pid, enum embed_mode mode,
                        int (*found)(void *arg, struct embed_file *file), void *arg)
 {
-    const struct ctr_os_event e = {
-        .type = CTR_EVENT_MAP, .size = bytes, .payload = payload};
-    struct ctr_map m;
-    struct call c = {.map = &m, .time_ns = time_ns, .mode = mode};
+    struct call c = {.map = m, .time_ns = time_ns, .mode = mode};
 
-    if (ctr_parse_map(&e, &m)) {
-        return 0;
-    }
     *s = *s ? *s : calloc(1, sizeof(**s));
     if (!*s) {
         return -CTR_E_NOMEM;
     }
     c.s = *s;
-    c.start = m.start;
-    c.end = end_of(m.start, m.size);
+    c.start = m->start;
+    c.end = end_of(m->start, m->size);
     c.found = found;
     c.arg = arg;
-    switch (m.op) {
+    switch (m->op) {
     case CTR_MAP_INITIAL:
     case CTR_MAP_MMAP:
-        return map(&c, payload, bytes, pid);
+        return map(&c, pid);
     case CTR_MAP_SHMAT:
     case CTR_MAP_MUNMAP:
     case CTR_MAP_SHMDT:

@@ -18,8 +18,8 @@ void embed_shared_free(struct embed_shared *s);
  * found is called with each file that counts as written to from now on; it is malloc'ed and
  * becomes the caller's.  Returns 0, -CTR_E_NOMEM, or what found returned if that was not 0.
  */
-int embed_shared_event(struct embed_shared **s, const void *payload, uint32_t bytes,
-                       uint64_t time_ns, pid_t pid, enum embed_mode mode,
+int embed_shared_event(struct embed_shared **s, const struct ctr_map *m, uint64_t time_ns,
+                       pid_t pid, enum embed_mode mode,
                        int (*found)(void *arg, struct embed_file *file), void *arg);
 
 #endif

@@ -6,9 +6,8 @@
 #include <string.h>
 
 #include "cannoli/events.h"
+#include "mapping.h"
 
-#define PROT_WRITES 2u
-#define FLAG_SHARED 1u
 #define MAX_NAMED 64u
 
 void outside_fini(struct outside *o)
@@ -42,8 +41,8 @@ bool outside_found(struct outside *o, const struct ctr_map *m, char *name, size_
         break;
     case CTR_MAP_INITIAL:
     case CTR_MAP_MMAP:
-        if (!(m->flags & FLAG_SHARED) || is_anonymous(m->path) ||
-            !(m->prot & PROT_WRITES || is_in_memory(m->path))) {
+        if (!(m->flags & MAPPING_SHARED) || is_anonymous(m->path) ||
+            !(m->prot & MAPPING_WRITES || is_in_memory(m->path))) {
             return false;
         }
         snprintf(name, size, "%.*s", (int)m->path.n, m->path.p);

@@ -381,6 +381,12 @@ int ctr_writer_finish(struct ctr_writer *w, struct ctr_diag *diag);
 /* ---------------------------------------------------------------- mappings */
 
 /*
+ * Reads a MAP event's payload as it came from the guest, which may be anything: 0, or
+ * -CTR_E_CORRUPT if it is not a whole one. Strings of *out point into it.
+ */
+int ctr_mapping_read(const uint8_t *payload, size_t bytes, struct ctr_map *out);
+
+/*
  * One MAP event's payload, valid during the call; a nonzero return value ends the
  * folding.
  */
