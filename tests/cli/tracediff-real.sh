@@ -12,6 +12,10 @@ cat >guest.c <<'END'
 #include <unistd.h>
 
 static int sums[2];
+static struct __attribute__((packed)) {
+    char tag;
+    int *where; /* not aligned */
+} volatile packed;
 
 __attribute__((noinline)) static int parse(const char *s)
 {
@@ -42,6 +46,7 @@ int main(int argc, char **argv)
     pthread_t thread;
     int n = 0;
 
+    packed.where = &n;
     for (int i = 1; i < argc; i++) {
         memcpy(memory + 100 * i, argv[i], strlen(argv[i]) + 1);
         n += parse(memory + 100 * i) > 0;

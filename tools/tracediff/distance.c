@@ -151,12 +151,14 @@ bool distance_explains_high(struct pair *p, uint64_t a, uint64_t b, unsigned n)
 {
     const unsigned shift = 8 * (p->guest[0].word - n);
 
+    if (!is_upper(&p->space[0], a, shift) || !is_upper(&p->space[1], b, shift)) {
+        return false;
+    }
     find(p);
     for (unsigned i = 0; i < p->nr_apart; i++) {
         const uint64_t carry = (b - a - (p->apart[i] >> shift)) & mask_of(n);
 
-        if (carry <= 1 && is_distinct(p->apart[i], ~UINT64_C(0)) &&
-            is_upper(&p->space[0], a, shift) && is_upper(&p->space[1], b, shift)) {
+        if (carry <= 1 && is_distinct(p->apart[i], ~UINT64_C(0))) {
             return true;
         }
     }

@@ -122,6 +122,9 @@ bool same_bytes(struct pair *p, const uint8_t *a, const uint8_t *b, size_t n,
     const unsigned word = p->guest[0].word;
     unsigned m;
 
+    if (n == word) { /* also one of a structure without alignment */
+        from = 0;
+    }
     for (size_t i = 0; i < n; i += m, from = 0) {
         m = n - i < word - from ? (unsigned)(n - i) : word - from;
         if (memcmp(a + i, b + i, m) && !same_piece(p, a + i, b + i, m, from)) {

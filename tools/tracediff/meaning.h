@@ -35,8 +35,8 @@ bool same_word(struct pair *p, uint64_t a, uint64_t b);
 
 /*
  * Bytes in memory order, of which the first one is byte `from' of a word: each word that differs
- * must mean the same, or each half of it; of the words at both ends, the part that is there.  If
- * not, *at is where the first one is.
+ * must mean the same, or each half of it; of the words at both ends, the part that is there.  As
+ * many bytes as a word has are one, wherever they are.  If not, *at is where the first one is.
  */
 bool same_bytes(struct pair *p, const uint8_t *a, const uint8_t *b, size_t n,
                 unsigned from, size_t *at);
