@@ -320,7 +320,7 @@ enum ctr_event_type {
      * A change of the address space that succeeded, of the whole process:
      *   u32 op (CTR_MAP_*), u32 prot (1 read, 2 write, 4 execute), u32 flags (the
      *   guest's MAP_*), u32 zero, u64 start, u64 size, u64 offset (of the file),
-     *   u64 old_start, u64 old_size (mremap), u64 dev, u64 inode,
+     *   u64 old_start, u64 old_size (mremap; brk: the heap before), u64 dev, u64 inode,
      *   str path ("" anonymous; "[stack]", "[heap]", "[vdso]"), str build_id (raw)
      * The first thread of a process begins with one CTR_MAP_INITIAL for each
      * range that is mapped.  CTR_MAP_DISCARD has only op, start, size: the mappings stay,

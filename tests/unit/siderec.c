@@ -130,6 +130,12 @@ void payload_map(struct payload *p, uint32_t op, uint32_t prot, uint32_t flags,
     put_str(p, path[0] == '/' ? "\x01\x02" : "", path[0] == '/' ? 2 : 0);
 }
 
+void payload_old(struct payload *p, uint64_t start, uint64_t size)
+{
+    memcpy(p->p + 40, &start, 8);
+    memcpy(p->p + 48, &size, 8);
+}
+
 static void start_thread(struct payload *p, uint32_t op, int32_t pid, int32_t tid,
                          uint32_t status, const char *name)
 {

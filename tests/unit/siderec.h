@@ -41,6 +41,8 @@ void payload_syscall(struct payload *p, uint32_t nr, int64_t result, uint64_t ar
                      const char *name);
 void payload_map(struct payload *p, uint32_t op, uint32_t prot, uint32_t flags,
                  uint64_t start, uint64_t size, uint64_t offset, const char *path);
+/* Sets old_start and old_size of a payload_map. */
+void payload_old(struct payload *p, uint64_t start, uint64_t size);
 void payload_thread(struct payload *p, uint32_t op, int32_t pid, int32_t tid,
                     const char *name);
 /* The first thread of a process, with n bytes of its argc arguments. */

@@ -163,8 +163,7 @@ static void random_event(struct model *m, struct payload *p)
             }
         }
         payload_map(p, CTR_MAP_MREMAP, 0, keep ? 4 : 1, addr_of(to), size * PAGE, 0, "");
-        memcpy(p->p + 40, &(uint64_t){addr_of(from)}, 8);
-        memcpy(p->p + 48, &(uint64_t){n * PAGE}, 8);
+        payload_old(p, addr_of(from), n * PAGE);
     }
     }
 }
@@ -676,6 +675,37 @@ static void test_neighbours(void **unused)
     side_free(&a);
 }
 
+/*
+ * The heap of a forked process can be several mappings, of which only the first has its
+ * name.  It grows from the end of the last one, which keeps its memory.
+ */
+static void test_heap_in_parts(void **unused)
+{
+    (void)unused;
+    struct out o;
+    struct sidebuf a = {0};
+    struct payload p;
+    struct ctr_maps *maps;
+    struct ctr_mapping m;
+    out_begin_thread(&o);
+    map_at(&a, 10, CTR_MAP_INITIAL, 0x700000, 0x2000, 0, "[heap]");
+    map_at(&a, 10, CTR_MAP_INITIAL, 0x702000, 0x2000, 0, "");
+    payload_map(&p, CTR_MAP_BRK, 3, 2, 0x700000, 0x6000, 0, "[heap]");
+    payload_old(&p, 0x700000, 0x4000);
+    side_event(&a, 0, 0, CTR_EVENT_MAP, 20, &p);
+    out_chunk(&o, 0, &a, 5);
+    struct ctr_trace *tr = out_end(&o, 0);
+    assert_int_equal(ctr_maps_load(&maps, tr, NULL), 0);
+    for (unsigned i = 0; i < 6; i++) {
+        assert_true(ctr_maps_find(maps, 0, 30, 0x700000 + i * PAGE, &m));
+        assert_string_equal(m.path, "[heap]");
+        assert_true(i < 4 ? m.began != CTR_MAPPING_NEW : m.began == CTR_MAPPING_NEW);
+    }
+    ctr_maps_free(maps);
+    ctr_close(tr);
+    side_free(&a);
+}
+
 /* A change that a code-only history leaves out, and another thread's at the same time. */
 static void test_same_time(void **unused)
 {
@@ -1018,7 +1048,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_many),       cmocka_unit_test(test_none),
         cmocka_unit_test(test_neighbours), cmocka_unit_test(test_memory),
         cmocka_unit_test(test_same_time),  cmocka_unit_test(test_damage),
-        cmocka_unit_test(test_build_ids),
+        cmocka_unit_test(test_build_ids),  cmocka_unit_test(test_heap_in_parts),
     };
     return argc == 4 ? reader(argv) : cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -70,8 +70,7 @@ static uint32_t random_map(struct payload *p)
     default:
         payload_map(p, CTR_MAP_MREMAP, 0, below(3) ? 1 : 4, BASE + to * PAGE,
                     (1 + below(12)) * PAGE, 0, "");
-        memcpy(p->p + 40, &(uint64_t){BASE + from * PAGE}, 8);
-        memcpy(p->p + 48, &(uint64_t){n * PAGE}, 8);
+        payload_old(p, BASE + from * PAGE, n * PAGE);
         break;
     }
     return CTR_EVENT_MAP;

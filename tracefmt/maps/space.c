@@ -355,11 +355,20 @@ static int move(struct map_space *s, const struct map_event *e)
     return err;
 }
 
-/* The heap of a process that was forked: no initial mapping said which it is. */
+/* Whether the event says where the heap ended before it. */
+static int has_old_end(const struct map_event *e)
+{
+    return e->old_start == e->start;
+}
+
+/*
+ * The heap of a process that was forked: no initial mapping said which it is, or one
+ * was for its first part only, since its host has it as several mappings.
+ */
 static int find_heap(struct map_space *s, const struct map_event *e)
 {
     s->heap_start = e->start;
-    s->heap_end = e->old_start == e->start ? end_of(e->start, e->old_size) : e->start;
+    s->heap_end = has_old_end(e) ? end_of(e->start, e->old_size) : e->start;
     int err = change(s, e, s->heap_start, s->heap_end, name_heap);
     if (!s->ntaken) { /* nor is it mapped: all of it is new */
         s->heap_end = e->start;
@@ -371,7 +380,8 @@ static int heap(struct map_space *s, const struct map_event *e)
 {
     uint64_t end = end_of(e->start, e->size);
     int err = 0;
-    if (s->heap_start != e->start || s->heap_end < e->start) {
+    if (s->heap_start != e->start || s->heap_end < e->start ||
+        (has_old_end(e) && end_of(e->start, e->old_size) != s->heap_end)) {
         err = find_heap(s, e);
     }
     if (err) {
