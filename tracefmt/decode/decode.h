@@ -57,8 +57,11 @@ struct dlocal {
     uint16_t loads; /* among the nplain */
     uint16_t stores;
     uint16_t nreg;
-    uint16_t has_data; /* the nplain have values */
+    uint16_t has_data; /* the nplain have values: DATA_* */
 };
+
+/* Values of a run that makes the nplain: none, any, or as block.single says. */
+enum { DATA_NONE, DATA_ANY, DATA_SINGLE };
 
 struct extra {
     uint64_t run;

@@ -80,6 +80,22 @@ static inline int data_room(struct decoder *d, size_t n, size_t *off)
     return 0;
 }
 
+/* A piece of an access, whose address is that of the piece; 0 or -1. */
+static inline __attribute__((always_inline)) int next_value(struct decoder *d,
+                                                            struct value_in *c,
+                                                            struct piece *p,
+                                                            uint64_t addr, uint64_t *out)
+{
+    uint64_t *word = &d->memory[value_place(addr)];
+    const uint64_t old = *word;
+    const unsigned shift = value_shift(addr, p->turn);
+    if (next_piece(c, p, old >> shift, out)) {
+        return -1;
+    }
+    *word = (old & ~(p->mask << shift)) | *out << shift;
+    return 0;
+}
+
 /* The data of an inline access, of pieces p, in column c. */
 static inline int next_data(struct decoder *d, struct value_in *c, struct piece *p,
                             const struct ctr_slot *s, struct ctr_access *a)
@@ -89,13 +105,10 @@ static inline int next_data(struct decoder *d, struct value_in *c, struct piece 
         return -CTR_E_NOMEM;
     }
     for (unsigned k = 0, n = value_pieces(s->size); k < n; k++, p++) {
-        uint64_t addr = a->addr + p->off, v;
-        uint64_t *word = &d->memory[value_place(addr)];
-        unsigned shift = value_shift(addr, p->turn);
-        if (next_piece(c, p, *word >> shift, &v)) {
+        uint64_t v;
+        if (next_value(d, c, p, a->addr + p->off, &v)) {
             return decoder_bad(d, "chunk.values", "values missing");
         }
-        *word = (*word & ~(p->mask << shift)) | v << shift;
         uint8_t *to = d->data.p + off + p->off;
         if (!s->big_endian || p->bytes == 8) {
             /* there is room for 8 bytes; what follows overwrites the rest */

@@ -109,7 +109,9 @@ static int load_locals(struct decoder *d, const struct ctr_trace *tr, uint32_t n
             .nown = b->nown,
             .nderived = b->nderived,
             .nreg = b->nreg,
-            .has_data = b->value_bytes != 0,
+            .has_data = !b->value_bytes ? DATA_NONE
+                        : b->single     ? DATA_SINGLE
+                                        : DATA_ANY,
             .loads = block_group_loads(b)[0],
             .stores = block_group_stores(b)[0],
         };

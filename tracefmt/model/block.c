@@ -10,6 +10,7 @@
 #include "model/block.h"
 
 #include <string.h>
+#include "model/value.h"
 
 static void count_accesses(const struct blockdef *d, unsigned *plain, unsigned *group)
 {
@@ -28,8 +29,10 @@ static void number_accesses(struct block *b, const struct blockdef *d)
     struct derived_access *derived = (struct derived_access *)block_derived(b);
     uint16_t *at = (uint16_t *)block_at(b), *own = (uint16_t *)block_own(b);
     unsigned plain = 0, group = b->nplain, nown = 0, nderived = 0;
+    b->single = 1;
     for (unsigned k = 0; k < d->nslot; k++) {
         const struct ctr_slot *s = &b->pub.slots[k];
+        b->single &= !s->reg && !s->group && !s->novalue && value_pieces(s->size) == 1;
         if (s->reg) {
             continue;
         }

@@ -37,7 +37,8 @@ struct block {
     uint16_t naccess;
     uint16_t nown; /* nplain without the derived ones */
     uint16_t nderived;
-    uint16_t kept; /* blocktab.c: valid as long as the trace */
+    uint16_t kept;   /* blocktab.c: valid as long as the trace */
+    uint16_t single; /* all slots are of the nplain, with a value of one piece each */
 };
 
 /* [nderived], ascending */
