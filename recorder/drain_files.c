@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "mapping.h"
+
 /* More files with code are not noticed. */
 #define MAX_WHOLE 65536u
 
@@ -43,12 +45,31 @@ static int submit(struct drain *d, struct guest_process *process, struct embed_f
 struct finding {
     struct drain *d;
     struct guest_process *process;
+    uint64_t time_ns;
 };
 
+static void report(const struct finding *f, const struct ctr_map *m)
+{
+    if (f->d->ops.mapped) {
+        f->d->ops.mapped(f->d->ops.arg, f->process->pid, f->time_ns, m);
+    }
+}
+
+/* A mapping that is shared has become writable: that is as if it were mapped so. */
 static int found(void *arg, struct embed_file *file)
 {
     const struct finding *f = arg;
+    const struct ctr_map m = {.op = CTR_MAP_MMAP,
+                              .prot = MAPPING_WRITES,
+                              .flags = MAPPING_SHARED,
+                              .start = file->start,
+                              .size = file->size,
+                              .offset = file->offset,
+                              .dev = file->dev,
+                              .inode = file->inode,
+                              .path = {file->path, file->bytes - 1}};
 
+    report(f, &m);
     return submit(f->d, f->process, file);
 }
 
@@ -72,19 +93,16 @@ int drain_look_for_file(struct drain *d, const struct slot *s, const uint8_t *re
                         uint32_t bytes)
 {
     struct guest_process *p = s->thread ? s->thread->process : NULL;
-    struct finding f = {d, p};
+    struct finding f = {.d = d, .process = p};
     struct embed_file *file;
     struct ctr_map m;
-    uint64_t time_ns;
     int err;
 
-    if (d->embed == EMBED_NONE || !p || !read_mapping(record, bytes, &time_ns, &m)) {
+    if (d->embed == EMBED_NONE || !p || !read_mapping(record, bytes, &f.time_ns, &m)) {
         return 0;
     }
-    if (d->ops.mapped) {
-        d->ops.mapped(d->ops.arg, p->pid, time_ns, &m);
-    }
-    err = embed_shared_event(&p->shared, &m, time_ns, p->host_pid, d->embed, found, &f);
-    file = err ? NULL : embed_of_event(&m, time_ns, p->host_pid, d->embed);
+    report(&f, &m);
+    err = embed_shared_event(&p->shared, &m, f.time_ns, p->host_pid, d->embed, found, &f);
+    file = err ? NULL : embed_of_event(&m, f.time_ns, p->host_pid, d->embed);
     return file ? submit(d, p, file) : err;
 }

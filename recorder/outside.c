@@ -33,6 +33,7 @@ static bool is_in_memory(struct ctr_str path)
 
 bool outside_found(struct outside *o, const struct ctr_map *m, char *name, size_t size)
 {
+    const uint64_t kind = 1 + (m->op == CTR_MAP_SHMAT); /* each has inodes of its own */
     bool added;
 
     switch (m->op) {
@@ -51,7 +52,7 @@ bool outside_found(struct outside *o, const struct ctr_map *m, char *name, size_
         return false;
     }
     return o->named.used < MAX_NAMED &&
-           map64_put(&o->named, map64_mix(map64_mix(1 + m->op, m->dev), m->inode), 0,
+           map64_put(&o->named, map64_mix(map64_mix(kind, m->dev), m->inode), 0,
                      &added) &&
            added;
 }

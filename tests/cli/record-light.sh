@@ -9,6 +9,7 @@ cat >guest.c <<'END2'
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static int map(int fd, int prot, int flags)
@@ -30,11 +31,20 @@ int main(int argc, char **argv)
                   map(file, PROT_READ | PROT_WRITE, MAP_SHARED) ||
                   map(memory, PROT_READ, MAP_SHARED);
     }
+    if (argc > 2) { /* the first file becomes writable in a child, which has all the others */
+        void *p = mmap(NULL, 4096, PROT_READ, MAP_SHARED, open("late", O_RDWR), 0);
+
+        if (fork()) {
+            failed |= wait(NULL) < 0;
+        } else {
+            _exit(mprotect(p, 4096, PROT_READ | PROT_WRITE));
+        }
+    }
     return failed;
 }
 END2
 arm-linux-gnueabi-gcc -O1 -static -o guest guest.c || exit 1
-head -c 4096 /dev/zero | tee read >data
+head -c 4096 /dev/zero | tee read late >data
 
 rec 0 --light -o some.ctr -- qemu-arm ./guest shared
 grep -v ' instructions, ' stderr >named
@@ -45,6 +55,12 @@ grep -v ' instructions, ' stderr >named
 until=$(sed -n '1s/.*--to=\([0-9.]*s\)).*/\1/p' named)
 run 0 "$BIN/cannoli-expand" -e mem -q --to="$until" -o before.ctr some.ctr
 "$BIN/tracedump" --info before.ctr | grep -q '^instructions *[1-9]' || fail "nothing is before $until"
+
+# A mapping that becomes writable is named then; what a child has from its parent, no more.
+rec 0 --light -o late.ctr -- qemu-arm ./guest shared late
+grep -v ' instructions, ' stderr >named
+[ "$(grep -c 'has mapped .*/late: what programs' named)" = 1 ] && [ "$(wc -l <named)" = 3 ] ||
+    fail "a mapping that becomes writable: $(cat stderr)"
 
 rec 0 --light -q -o quiet.ctr -- qemu-arm ./guest shared
 silent "-q"
