@@ -36,6 +36,9 @@ enum expansion_state expansion_check(const char *name, const struct ctr_trace *l
 #define EXPANSION_TEXT 40
 /* These kinds as a list for --events, "" if there is none; to has EXPANSION_TEXT bytes. */
 void expansion_list(uint32_t events, char *to);
+#define EXPANSION_WORDS 80
+/* The same in words, for messages; to has EXPANSION_WORDS bytes. */
+void expansion_describe(uint32_t events, char *to);
 
 /* --------------------------------------------------------------- for tools */
 

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT */
+/* The files that expansions are, and what kinds of events they have; see expansion.h. */
+#include "input/expansion.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define SUFFIX ".expanded"
+
+static const struct {
+    uint32_t has;
+    const char *word, *what;
+} kinds[] = {
+    {CTR_HAS_MEM, "mem", "accesses"},      {CTR_HAS_VAL, "val", "values"},
+    {CTR_HAS_REG, "reg", "registers"},     {CTR_HAS_SYS, "sys", "system calls"},
+    {CTR_HAS_MAP, "map", "mappings"},      {CTR_HAS_THR, "thr", "threads"},
+    {CTR_HAS_TIME, "time", "their times"},
+};
+#define NR_KINDS (sizeof(kinds) / sizeof(kinds[0]))
+
+char *expansion_name(const char *path)
+{
+    char *name;
+
+    return asprintf(&name, "%s" SUFFIX, path) < 0 ? NULL : name;
+}
+
+/*
+ * Whether an expansion of the same recording has all of it: one that was made while it went on
+ * has not.  Of a program that was killed, the last instructions may not be executed again.
+ */
+static bool has_all(const struct ctr_trace *light, const struct ctr_info *a,
+                    const struct ctr_info *b)
+{
+    const struct ctr_process *p = ctr_trace_process(light, 0);
+    const bool killed = p && p->end_reason == CTR_END_KILLED;
+
+    return a->threads == b->threads &&
+           (a->insns == b->insns || (killed && b->insns < a->insns));
+}
+
+/* Both are of one execution: nothing else has these times. */
+static bool same_recording(const struct ctr_info *a, const struct ctr_info *b)
+{
+    return a->start_realtime_ns == b->start_realtime_ns && a->start_ns == b->start_ns &&
+           !strcmp(a->target, b->target) && !strcmp(a->qemu_version, b->qemu_version);
+}
+
+enum expansion_state expansion_check(const char *name, const struct ctr_trace *light,
+                                     uint32_t *events)
+{
+    enum expansion_state state = EXPANSION_OLD;
+    struct ctr_info info, have;
+    struct ctr_trace *tr;
+    int ret;
+
+    *events = 0;
+    if (access(name, F_OK)) {
+        return EXPANSION_NONE;
+    }
+    ret = ctr_open(&tr, name, 0, NULL);
+    if (ret) {
+        return ret == -CTR_E_UNSUPPORTED ? EXPANSION_OLD : EXPANSION_NOT_ONE;
+    }
+    ctr_trace_info(light, &info);
+    ctr_trace_info(tr, &have);
+    if (have.events & CTR_HAS_INPUT || have.selection[0] || have.dropped_insns) {
+        state = EXPANSION_NOT_ONE; /* a part, if of a light trace: --from, --select */
+    } else if (same_recording(&info, &have) && has_all(light, &info, &have)) {
+        state = EXPANSION_KEPT;
+    }
+    *events = state == EXPANSION_KEPT ? have.events : 0;
+    ctr_close(tr);
+    return state;
+}
+
+void expansion_list(uint32_t events, char *to)
+{
+    size_t n = 0;
+
+    to[0] = 0;
+    for (size_t i = 0; i < NR_KINDS; i++) {
+        if (events & kinds[i].has) {
+            n += (size_t)snprintf(to + n, EXPANSION_TEXT - n, "%s%s", n ? "," : "",
+                                  kinds[i].word);
+        }
+    }
+}
+
+void expansion_describe(uint32_t events, char *to)
+{
+    size_t n = 0;
+
+    to[0] = 0;
+    for (size_t i = 0; i < NR_KINDS; i++) {
+        if (events & kinds[i].has) {
+            n += (size_t)snprintf(to + n, EXPANSION_WORDS - n, "%s%s", n ? ", " : "",
+                                  kinds[i].what);
+        }
+    }
+}
