@@ -88,6 +88,8 @@ struct dump_options {
     /* CTR_KIND_LOAD, _STORE: with addresses also calls and signals for which the system
      * read, or wrote, there */
     uint32_t buffers;
+    uint64_t
+        insns; /* of the only thread, of which the trace is a window; 0: it is none */
     struct ctr_filter filter;
     struct picked *picked; /* keep the text of these ordinals, see picked.h; or NULL */
     const struct annotator *annotator; /* instead of places; or NULL */

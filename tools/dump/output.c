@@ -181,9 +181,9 @@ int dump_file(struct dump_options *opt, struct expansion *x, uint32_t needed,
     if (status == DUMP_CUT_SHORT) {
         status = TOOL_OK;
     } else if (status == TOOL_OK) {
-        status = tool_trace_status(opt->prog, opt->path, tr, opt->quiet);
+        status = expansion_status(x, opt->prog, opt->path, tr, opt->quiet);
     } else if (status == TOOL_NOTHING) {
-        tool_trace_status(opt->prog, opt->path, tr, opt->quiet);
+        expansion_status(x, opt->prog, opt->path, tr, opt->quiet);
     }
     if (opt->statistics) {
         report_work(opt, tr);

@@ -35,13 +35,30 @@ enum tool_parsed expansion_parse(struct expansion *x, int key, const char *arg)
     }
 }
 
-static void say(const char *prog, const char *path, const char *name, uint32_t missing)
-{
-    char what[EXPANSION_WORDS];
+/* A window is for a run that takes longer than that (instructions), and a small part of it; it
+ * has some more than is needed, as the next question is often about what is near. */
+#define WINDOW_RUN UINT64_C(50000000)
+#define WINDOW_PART 4u
+#define WINDOW_MORE UINT64_C(4000000)
 
-    expansion_describe(missing, what);
-    tool_error(prog, "%s has no %s: executing the program again, for %s", path, what,
-               name);
+/* Of what an expansion is made, and where. */
+struct order {
+    const char *path, *name;
+    uint32_t events, missing; /* of events, what the light trace has not */
+    uint64_t from, to;        /* to 0: all */
+};
+
+static void say(const char *prog, const struct order *o)
+{
+    char what[EXPANSION_WORDS], which[64] = "";
+
+    expansion_describe(o->missing, what);
+    if (o->to) {
+        snprintf(which, sizeof(which), " (ordinals %" PRIu64 " to %" PRIu64 ")", o->from,
+                 o->to);
+    }
+    tool_error(prog, "%s has no %s: executing the program again, for %s%s", o->path, what,
+               o->name, which);
 }
 
 /* Waits for cannoli-expand; its status as of waitpid(2), or -1. */
@@ -70,12 +87,12 @@ static int wait_for(const struct expansion *x, pid_t pid)
 }
 
 /* Runs cannoli-expand; whether it made the expansion. */
-static bool make(const struct expansion *x, const char *prog, const char *path,
-                 uint32_t events, bool quiet)
+static bool make(const struct expansion *x, const char *prog, const struct order *o,
+                 bool quiet)
 {
     char *program = program_sibling(prog, "cannoli-expand"), list[EXPANSION_TEXT],
-         limit[40];
-    const char *argv[8] = {program, "-e", list, limit};
+         limit[40], from[40], to[40];
+    const char *argv[12] = {program, "-e", list, limit};
     unsigned n = 4;
     int status = -1;
     pid_t pid;
@@ -83,14 +100,22 @@ static bool make(const struct expansion *x, const char *prog, const char *path,
     if (!program) {
         return false;
     }
-    expansion_list(events, list);
+    expansion_list(o->events, list);
     snprintf(limit, sizeof(limit),
              x->limit ? "--expand-limit=%" PRIu64 : "--expand-limit=all", x->limit);
     if (quiet) {
         argv[n++] = "-q";
     }
+    if (o->to) {
+        snprintf(from, sizeof(from), "--from=%" PRIu64, o->from);
+        snprintf(to, sizeof(to), "--to=%" PRIu64, o->to);
+        argv[n++] = "-o";
+        argv[n++] = o->name;
+        argv[n++] = from;
+        argv[n++] = to;
+    }
     argv[n++] = "--";
-    argv[n++] = path;
+    argv[n++] = o->path;
     signal(SIGCHLD, SIG_DFL); /* where it is ignored there is nothing to wait for */
     pid = fork();
     if (!pid) {
@@ -118,42 +143,131 @@ static bool is_own(const char *path, const struct ctr_info *info)
            !memcmp(value, own, (size_t)n);
 }
 
-const char *expansion_find(struct expansion *x, const char *prog, const char *path,
-                           const struct ctr_trace *tr, uint32_t needed, bool quiet)
+/* Makes what is ordered, if that may be done; else a line says why not. */
+static bool carry_out(const struct expansion *x, const char *prog, const struct order *o,
+                      const struct ctr_info *light, bool quiet)
 {
-    struct ctr_info info;
-    uint32_t missing, kept;
-
-    ctr_trace_info(tr, &info);
-    missing = needed & EXPANSION_KINDS & ~info.events;
-    if (x->never || !missing || !(info.events & CTR_HAS_INPUT) || !info.seekable ||
-        !(x->name = expansion_name(path))) {
-        return path;
-    }
-    if (expansion_check(x->name, tr, &kept) == EXPANSION_KEPT && !(missing & ~kept)) {
-        return x->name;
-    }
-    if (!is_own(path, &info)) {
+    if (!is_own(o->path, light)) {
         tool_error(prog,
                    "%s was not recorded by you, here: its program is not executed again "
                    "unless you run cannoli-expand",
-                   path);
-        return path;
+                   o->path);
+        return false;
     }
     if (!quiet) {
-        say(prog, path, x->name, missing);
+        say(prog, o);
     }
-    return make(x, prog, path, missing | (info.events & EXPANSION_KINDS), quiet) ? x->name
-                                                                                 : path;
+    return make(x, prog, o, quiet);
+}
+
+/* The kinds that the trace should have and has not, if it can be expanded. */
+static uint32_t missing_in(const struct expansion *x, const struct ctr_info *info,
+                           uint32_t needed)
+{
+    return x->never || !(info->events & CTR_HAS_INPUT) || !info->seekable
+               ? 0
+               : needed & EXPANSION_KINDS & ~info->events;
+}
+
+const char *expansion_find(struct expansion *x, const char *prog, const char *path,
+                           const struct ctr_trace *tr, uint32_t needed, bool quiet)
+{
+    struct order order = {.path = path};
+    struct ctr_info info;
+    uint32_t kept;
+
+    ctr_trace_info(tr, &info);
+    order.missing = missing_in(x, &info, needed);
+    order.events = order.missing | (info.events & EXPANSION_KINDS);
+    if (!order.missing || !(x->name = expansion_name(path))) {
+        return path;
+    }
+    if (expansion_check(x->name, tr, &kept) == EXPANSION_KEPT &&
+        !(order.missing & ~kept)) {
+        return x->name;
+    }
+    order.name = x->name;
+    return carry_out(x, prog, &order, &info, quiet) ? x->name : path;
+}
+
+/* Whether the whole expansion is there, with these kinds. */
+static bool is_expanded(const char *path, const struct ctr_trace *tr, uint32_t missing)
+{
+    char *name = expansion_name(path);
+    uint32_t kept = 0;
+    const bool there = name && expansion_check(name, tr, &kept) == EXPANSION_KEPT;
+
+    free(name);
+    return there && !(missing & ~kept);
+}
+
+/* Where a window is that has what the tool needs of the trace, which is made now if it is not
+ * there; *found NULL: the tool needs more, or there is none. */
+static int find_window(struct expansion *x, const char *prog, const char *path,
+                       struct ctr_trace *tr, uint32_t needed, bool quiet,
+                       const char **found)
+{
+    struct order order = {.path = path};
+    uint64_t from = 0, to = UINT64_MAX;
+    enum expansion_state state;
+    struct ctr_info info;
+    int status;
+
+    *found = NULL;
+    ctr_trace_info(tr, &info);
+    order.missing = missing_in(x, &info, needed);
+    if (!x->part || !order.missing || info.threads != 1 || info.insns < WINDOW_RUN ||
+        is_expanded(path, tr, order.missing)) {
+        return TOOL_OK;
+    }
+    status = x->part(x->part_arg, tr, &from, &to);
+    to = to < info.insns ? to : info.insns;
+    if (status || from >= to || to - from >= info.insns / WINDOW_PART) {
+        return status;
+    }
+    x->name = expansion_window_name(path);
+    if (!x->name) {
+        return TOOL_OK;
+    }
+    order.events = EXPANSION_KINDS; /* little of each; with values, memory at its begin */
+    order.name = x->name;
+    order.from = from > WINDOW_MORE ? from - WINDOW_MORE : 0;
+    order.to = info.insns - to > WINDOW_MORE ? to + WINDOW_MORE : info.insns;
+    state = expansion_window_check(x->name, tr, order.events, from, to);
+    if (state == EXPANSION_NOT_ONE) {
+        expansion_fini(x);
+    } else if (state == EXPANSION_KEPT || carry_out(x, prog, &order, &info, quiet)) {
+        *found = x->name;
+    } else {
+        *found = path; /* the whole one could not be made either */
+    }
+    return TOOL_OK;
 }
 
 int expansion_open(struct expansion *x, const char *prog, const char **path,
                    unsigned flags, uint32_t needed, bool quiet, struct ctr_trace **tr)
 {
     int status = tool_trace_open(prog, *path, flags, tr);
-    const char *found =
-        status ? *path : expansion_find(x, prog, *path, *tr, needed, quiet);
+    const char *found = NULL;
 
+    if (status) {
+        return status;
+    }
+    status = find_window(x, prog, *path, *tr, needed, quiet, &found);
+    if (status) {
+        ctr_close(*tr);
+        return status;
+    }
+    if (found == *path) {
+        return TOOL_OK;
+    }
+    if (found) {
+        x->light = *tr;
+        x->light_path = *path;
+        *path = found;
+        return tool_trace_open(prog, found, flags, tr);
+    }
+    found = expansion_find(x, prog, *path, *tr, needed, quiet);
     if (found != *path) {
         ctr_close(*tr);
         *path = found;
@@ -162,8 +276,19 @@ int expansion_open(struct expansion *x, const char *prog, const char **path,
     return status;
 }
 
+int expansion_status(const struct expansion *x, const char *prog, const char *path,
+                     const struct ctr_trace *tr, bool quiet)
+{
+    return x->light ? tool_trace_status(prog, x->light_path, x->light, quiet)
+                    : tool_trace_status(prog, path, tr, quiet);
+}
+
 void expansion_fini(struct expansion *x)
 {
+    if (x->light) {
+        ctr_close(x->light);
+        x->light = NULL;
+    }
     free(x->name);
     x->name = NULL;
 }

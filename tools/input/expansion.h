@@ -29,6 +29,16 @@ enum expansion_state {
 enum expansion_state expansion_check(const char *name, const struct ctr_trace *light,
                                      uint32_t *events);
 
+/*
+ * A window: an expansion of some instructions, kept under a name of its own.  Of a light trace
+ * whose program had one thread, for a question about a moment or a stretch of a long run.
+ */
+char *expansion_window_name(const char *path);
+/* The same of it: EXPANSION_KEPT if it has these kinds of the instructions from..to-1. */
+enum expansion_state expansion_window_check(const char *name,
+                                            const struct ctr_trace *light,
+                                            uint32_t events, uint64_t from, uint64_t to);
+
 /* The kinds that cannoli-expand can add, CTR_HAS_*. */
 #define EXPANSION_KINDS                                                                  \
     (CTR_HAS_MEM | CTR_HAS_VAL | CTR_HAS_REG | CTR_HAS_SYS | CTR_HAS_MAP | CTR_HAS_THR | \
@@ -58,7 +68,17 @@ struct expansion {
      * never. */
     void (*tick)(void *arg);
     void *arg;
-    char *name; /* private */
+    /*
+     * Which instructions the tool needs of a light trace with one thread: *from..*to-1; it leaves
+     * them alone if it needs all.  Not TOOL_OK, after a line on stderr: nothing can be shown, and
+     * expansion_open returns that.  NULL: it needs all.
+     */
+    int (*part)(void *part_arg, struct ctr_trace *light, uint64_t *from, uint64_t *to);
+    void *part_arg;
+    /* private */
+    char *name;
+    struct ctr_trace *light; /* that the trace opened is a window of */
+    const char *light_path;
 };
 #define EXPANSION_INIT {.limit = UINT64_C(8) << 30}
 
@@ -73,10 +93,14 @@ enum tool_parsed expansion_parse(struct expansion *x, int key, const char *arg);
 const char *expansion_find(struct expansion *x, const char *prog, const char *path,
                            const struct ctr_trace *tr, uint32_t needed, bool quiet);
 
-/* Opens the trace at *path as tool_trace_open does, or in its place the one of expansion_find:
- * *path is that then.  What has no expansion is opened once, so it may be a pipe. */
+/* Opens the trace at *path as tool_trace_open does, or in its place the one of expansion_find, or
+ * a window that has what x->part says: *path is that then.  What has no expansion is opened
+ * once, so it may be a pipe. */
 int expansion_open(struct expansion *x, const char *prog, const char **path,
                    unsigned flags, uint32_t needed, bool quiet, struct ctr_trace **tr);
+/* As tool_trace_status, of what expansion_open opened; of a window, that of its light trace. */
+int expansion_status(const struct expansion *x, const char *prog, const char *path,
+                     const struct ctr_trace *tr, bool quiet);
 void expansion_fini(struct expansion *x);
 
 #endif

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #define SUFFIX ".expanded"
+#define WINDOW ".window"
 
 static const struct {
     uint32_t has;
@@ -24,6 +25,13 @@ char *expansion_name(const char *path)
     char *name;
 
     return asprintf(&name, "%s" SUFFIX, path) < 0 ? NULL : name;
+}
+
+char *expansion_window_name(const char *path)
+{
+    char *name;
+
+    return asprintf(&name, "%s" WINDOW, path) < 0 ? NULL : name;
 }
 
 /*
@@ -47,30 +55,64 @@ static bool same_recording(const struct ctr_info *a, const struct ctr_info *b)
            !strcmp(a->target, b->target) && !strcmp(a->qemu_version, b->qemu_version);
 }
 
-enum expansion_state expansion_check(const char *name, const struct ctr_trace *light,
-                                     uint32_t *events)
+/* Opens what is there under a name; EXPANSION_KEPT: it is in *tr. */
+static enum expansion_state open_file(const char *name, struct ctr_trace **tr)
 {
-    enum expansion_state state = EXPANSION_OLD;
-    struct ctr_info info, have;
-    struct ctr_trace *tr;
     int ret;
 
-    *events = 0;
     if (access(name, F_OK)) {
         return EXPANSION_NONE;
     }
-    ret = ctr_open(&tr, name, 0, NULL);
-    if (ret) {
-        return ret == -CTR_E_UNSUPPORTED ? EXPANSION_OLD : EXPANSION_NOT_ONE;
+    ret = ctr_open(tr, name, 0, NULL);
+    return !ret                        ? EXPANSION_KEPT
+           : ret == -CTR_E_UNSUPPORTED ? EXPANSION_OLD
+                                       : EXPANSION_NOT_ONE;
+}
+
+enum expansion_state expansion_check(const char *name, const struct ctr_trace *light,
+                                     uint32_t *events)
+{
+    struct ctr_info info, have;
+    struct ctr_trace *tr;
+    enum expansion_state state = open_file(name, &tr);
+
+    *events = 0;
+    if (state != EXPANSION_KEPT) {
+        return state;
     }
     ctr_trace_info(light, &info);
     ctr_trace_info(tr, &have);
     if (have.events & CTR_HAS_INPUT || have.selection[0] || have.dropped_insns) {
         state = EXPANSION_NOT_ONE; /* a part, if of a light trace: --from, --select */
-    } else if (same_recording(&info, &have) && has_all(light, &info, &have)) {
-        state = EXPANSION_KEPT;
+    } else if (!same_recording(&info, &have) || !has_all(light, &info, &have)) {
+        state = EXPANSION_OLD;
     }
     *events = state == EXPANSION_KEPT ? have.events : 0;
+    ctr_close(tr);
+    return state;
+}
+
+enum expansion_state expansion_window_check(const char *name,
+                                            const struct ctr_trace *light,
+                                            uint32_t events, uint64_t from, uint64_t to)
+{
+    struct ctr_info info, have;
+    struct ctr_trace *tr;
+    const struct ctr_thread *t;
+    enum expansion_state state = open_file(name, &tr);
+
+    if (state != EXPANSION_KEPT) {
+        return state;
+    }
+    ctr_trace_info(light, &info);
+    ctr_trace_info(tr, &have);
+    t = ctr_trace_thread(tr, 0);
+    if (have.events & CTR_HAS_INPUT || have.selection[0]) {
+        state = EXPANSION_NOT_ONE;
+    } else if (!same_recording(&info, &have) || have.threads != 1 ||
+               events & ~have.events || t->first > from || t->first + t->insns < to) {
+        state = EXPANSION_OLD;
+    }
     ctr_close(tr);
     return state;
 }

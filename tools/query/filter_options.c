@@ -255,6 +255,13 @@ static int resolve_span(struct filter_options *o, const struct locate_request *r
     return TOOL_OK;
 }
 
+int filter_options_span(struct filter_options *o, const struct locate_request *request,
+                        unsigned jobs, struct ctr_filter *out)
+{
+    *out = (struct ctr_filter){.kinds = CTR_KIND_EXEC};
+    return resolve_span(o, request, jobs, out);
+}
+
 static int resolve_privileges(const struct filter_options *o,
                               const struct locate_request *r, struct ctr_filter *out)
 {

@@ -114,6 +114,11 @@ unsigned filter_options_symbols(const struct filter_options *o);
 int filter_options_resolve(struct filter_options *o, const struct locate_request *request,
                            unsigned jobs, struct ctr_filter *out);
 
+/* Only --from, --to and what else limits time, of a trace with one thread, as
+ * filter_options_resolve does; all else of *out is zero. */
+int filter_options_span(struct filter_options *o, const struct locate_request *request,
+                        unsigned jobs, struct ctr_filter *out);
+
 void filter_options_fini(struct filter_options *o);
 
 #endif

@@ -210,7 +210,7 @@ static bool put_text(struct state *s)
         textbuf_printf(
             b, "thread     %s\nplace      before ordinal %" PRIu64 " of %" PRIu64 "%s\n",
             tool_thread_text(&s->info, t->pid, t->tid, id), s->request->ordinal,
-            t->first + t->insns,
+            s->opt->insns ? s->opt->insns : t->first + t->insns,
             s->request->before_system ? " and the system call before it" : "") &&
         textbuf_printf(b, "time       %.6f s\n", seconds_of(&s->info, s->time_ns)) &&
         put_machine_text(s) && put_next_text(s) &&

@@ -198,6 +198,79 @@ static uint32_t needed_by(const struct command_line *c)
     return needed;
 }
 
+/* Replaces a moment by the ordinal that it is, as a window has only some of what is counted. */
+static void set_ordinal(struct moment_text *m, uint64_t ordinal)
+{
+    m->kind = MOMENT_ORDINAL;
+    m->value = ordinal;
+    m->number = 0;
+}
+
+/* Which instructions --state needs: the one of the place. */
+static int part_of_state(struct command_line *c, const struct locate_request *request,
+                         uint64_t *from, uint64_t *to)
+{
+    const struct ctr_filter all = CTR_FILTER_INIT;
+    struct ctr_moment at;
+    int status;
+
+    /* Calls and last writers are of all that ran before. */
+    if (c->stack || c->writers || moment_symbols(&c->state)) {
+        return TOOL_OK;
+    }
+    status = moment_find(&c->state, &all, request, c->dump.opt.jobs, &at);
+    if (!status && !at.before_system) {
+        set_ordinal(&c->state, at.ordinal);
+        *from = at.ordinal ? at.ordinal - 1 : 0;
+        *to = at.ordinal + 1;
+    }
+    return status;
+}
+
+static int part_of_range(struct command_line *c, const struct locate_request *request,
+                         uint64_t *from, uint64_t *to)
+{
+    struct filter_options *f = &c->filter;
+    struct ctr_filter span;
+    int status;
+
+    if ((moment_symbols(&f->from) | moment_symbols(&f->to)) != 0) {
+        return TOOL_OK;
+    }
+    status = filter_options_span(f, request, c->dump.opt.jobs, &span);
+    if (status || (span.from_ns && !span.from_thread) ||
+        (span.to_ns && !span.to_thread)) {
+        return status; /* times are no places of a thread */
+    }
+    if (f->from.kind) {
+        set_ordinal(&f->from, span.from);
+    }
+    if (f->to.kind || f->has_count) {
+        set_ordinal(&f->to, span.to);
+        f->has_count = false;
+        *to = span.to;
+    }
+    *from = span.from;
+    return TOOL_OK;
+}
+
+/* What of a light trace with one thread the command line is about; see expansion.h. */
+static int part_of(void *arg, struct ctr_trace *light, uint64_t *from, uint64_t *to)
+{
+    struct command_line *c = arg;
+    const struct locate_request request = {
+        .prog = PROG, .path = c->dump.opt.path, .option = "--state", .trace = light};
+    struct ctr_info info;
+
+    if (c->search.option || c->find.text) {
+        return TOOL_OK;
+    }
+    ctr_trace_info(light, &info);
+    c->dump.opt.insns = info.insns;
+    return c->state.kind ? part_of_state(c, &request, from, to)
+                         : part_of_range(c, &request, from, to);
+}
+
 /* Completes the filter and the rest; TOOL_OK or TOOL_USAGE. */
 static int finish_options(struct command_line *c)
 {
@@ -362,6 +435,8 @@ int main(int argc, char **argv)
     if (status == TOOL_OK && c.dump.opt.path) {
         status = finish_options(&c);
         if (!status) {
+            c.dump.expansion.part = part_of;
+            c.dump.expansion.part_arg = &c;
             status = dump_choice_file(&c.dump, needed_by(&c), show, &c);
         }
     }
