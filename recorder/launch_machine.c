@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The accelerator that a system emulator's arguments name; see launch_machine.h. */
+/* What a system emulator's name and arguments say of its machine; see launch_machine.h. */
 #include "launch_machine.h"
 
 #include <stddef.h>
@@ -111,4 +111,17 @@ bool launch_machine_kvm(char **command)
     }
     others |= of_machine && !is_kvm(of_machine);
     return !others && (named || of_machine);
+}
+
+bool launch_machine_has_contexts(const char *target)
+{
+    static const char *const targets[] = {"aarch64", "arm",     "i386",
+                                          "riscv32", "riscv64", "x86_64"};
+
+    for (size_t i = 0; i < sizeof(targets) / sizeof(targets[0]); i++) {
+        if (!strcmp(target, targets[i])) {
+            return true;
+        }
+    }
+    return false;
 }

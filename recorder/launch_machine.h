@@ -12,4 +12,8 @@ bool launch_machine_parallel(char **command);
  * of devices first.  False where another accelerator may be used, or none is named. */
 bool launch_machine_kvm(char **command);
 
+/* Whether QEMU's events say where page tables of users are (read_context in
+ * qemu/system/cannoli/context.c).  target: as in qemu-system-TARGET. */
+bool launch_machine_has_contexts(const char *target);
+
 #endif

@@ -34,6 +34,7 @@
 #include "inputs.h"
 #include "jitter_check.h"
 #include "launch.h"
+#include "launch_machine.h"
 #include "output.h"
 #include "outside.h"
 #include "requests.h"
@@ -828,6 +829,10 @@ static int check_kind(const struct session_config *config, const struct launch_p
             exec ? "" : "--events=", exec ? "--follow-exec" : config->program_event);
     } else if (plan->system && config->light) {
         tool_error(PROG, "--light is for programs");
+    } else if (plan->system && sel->nr_contexts &&
+               !launch_machine_has_contexts(plan->target)) {
+        tool_error(PROG, "--context: address spaces of %s machines are not known",
+                   plan->target);
     } else if (plan->system && config->order) {
         tool_error(PROG, "--order is for programs: vCPUs run one at a time unless QEMU "
                          "runs with thread=multi");
@@ -882,6 +887,9 @@ int session_run(const struct session_config *config)
                    : s.events & ~CTR_EVENTS_ORDER;
     s.events |= config->selection->tasks ? CTR_EVENTS_TASK : 0;
     s.events |= config->selection->nr_contexts ? CTR_EVENTS_CTX | CTR_EVENTS_TASK : 0;
+    if (plan.system && !launch_machine_has_contexts(plan.target)) {
+        s.events &= ~CTR_EVENTS_CTX;
+    }
     if (!(s.events & CTR_EVENTS_MEM)) {
         s.events &= ~CTR_EVENTS_PHYS;
     }

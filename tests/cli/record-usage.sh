@@ -129,6 +129,11 @@ for option in --user --kernel --task=1 --context=0x1000 --events=int --events=me
     grep -q 'for machines' stderr || fail "$option: $(cat stderr)"
 done
 
+# Where page tables are is known of some machines.
+ln -s "$fake/qemu-arm" system/qemu-system-mips
+wrong_kind --qemu-dir=system --context=0x1000 -- qemu-system-mips -M none
+grep -q -- '--context: address spaces of mips machines are not known$' stderr || fail "--context: $(cat stderr)"
+
 # A machine under KVM is refused before QEMU looks for it; not where it may run under TCG, or where
 # the word is the argument of another option.
 mkdir none
