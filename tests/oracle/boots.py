@@ -1,19 +1,25 @@
 # SPDX-License-Identifier: MIT
-"""A whole boot of Debian's kernel, from its first instruction to the power switch.
+"""Long runs of machines, in the full run: the instructions in their order, and the addresses and
+sizes of what they loaded and stored, as a plugin of ours sees them with one-insn-per-tb: windows.h.
 
-boot       its instructions in their order, and the addresses and sizes of what they loaded and
-           stored, as a plugin of ours sees them with one-insn-per-tb: windows.h; in the full run
+boot       a whole boot of Debian's kernel, from its first instruction to the power switch
+far        firmware, as far as it takes to get into what it starts: U-Boot after OpenSBI, EDK2's
+           later phases
 """
 import os
 import shlex
 import subprocess
+import time
 
 import common
+import firmware
 import linux
 import machines
 from common import Failure, Skip
 
-NAMES = {target: ["boot"] for target in ("aarch64-softmmu", "x86_64-softmmu", "riscv64-softmmu")}
+NAMES = {**{target: ["boot", "far"] for target in ("aarch64-softmmu", "x86_64-softmmu", "riscv64-softmmu")},
+         "arm-softmmu": ["far"]}
+FAR = 40000000  # instructions; OpenSBI takes 12 million
 
 
 def plugin(tools):
@@ -69,4 +75,43 @@ def boot(tools, target, full):
     return "%s instructions in %d windows" % (seen[whole - 1].split()[0], whole)
 
 
-RUN = {"boot": boot}
+def run_plugin(words, library, witness, lines):
+    """What the plugin has of the machine when it has so many lines; QEMU's monitor ends it."""
+    plain = subprocess.Popen([*words, "-accel", "tcg,one-insn-per-tb=on", "-plugin",
+                              "%s,out=%s" % (library, witness)],
+                             stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
+    wanted = []
+    while len(wanted) < lines and plain.poll() is None:
+        time.sleep(0.2)
+        if os.path.exists(witness):
+            with open(witness, encoding="ascii") as f:
+                wanted = f.read().splitlines()
+    plain.communicate(b"quit\n", timeout=common.PATIENCE)
+    return wanted
+
+
+def far(tools, target, full):
+    if not full:
+        raise Skip("in the full run only")
+    library = plugin(tools)
+    said = []
+    for options in firmware.FIRMWARE[target]:
+        name = options.split()[-1]
+        words = firmware.command(tools, target, options)
+        trace = firmware.record(tools, target, words, FAR, "exec,mem")
+        seen = lines_of(tools, trace)[:-1]
+        wanted = run_plugin(words, library, trace + ".witness", len(seen))
+        for a, b in zip(seen, wanted):
+            if a != b:
+                raise Failure("%s: up to instruction %s: %s, the plugin has %s"
+                              % (name, a.split()[0], a, b))
+        if len(wanted) < len(seen) or len(seen) < 100:
+            raise Failure("%s: %d windows, the plugin has %d" % (name, len(seen), len(wanted)))
+        for path in (trace, trace + ".witness"):
+            common.drop_file(path)
+        said.append("%s %s instructions" % (name, seen[-1].split()[0]))
+    common.drop_file(library)
+    return "; ".join(said)
+
+
+RUN = {"boot": boot, "far": far}

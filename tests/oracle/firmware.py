@@ -95,16 +95,21 @@ def wait_for_end_of_window(tools, trace, recorder):
             return
 
 
-def begin(tools, target, words, insns):
+def record(tools, target, words, insns, events):
+    """A trace of the machine's first instructions."""
     trace = os.path.join(tools.work, "begin-%s.ctr" % target)
-    recorder = subprocess.Popen([tools.program("cannoli-record"), "-q", "--control", "--events",
-                                 "exec,mem,val", "--for-instructions", str(insns), "-o", trace, "--",
-                                 *words],
+    recorder = subprocess.Popen([tools.program("cannoli-record"), "-q", "--control", "--events", events,
+                                 "--for-instructions", str(insns), "-o", trace, "--", *words],
                                 stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     wait_for_end_of_window(tools, trace, recorder)
     _, error = recorder.communicate(b"quit\n", timeout=common.PATIENCE)
     if recorder.returncode:
         raise Failure("status %d: %s" % (recorder.returncode, error.decode()[-300:]))
+    return trace
+
+
+def begin(tools, target, words, insns):
+    trace = record(tools, target, words, insns, "exec,mem,val")
     log = trace + ".log"
     os.mkfifo(log)
     witness = machines.run_witness(words, ["-d", "in_asm,exec,nochain,plugin", "-plugin",

@@ -261,9 +261,27 @@ def programs(target):
     return [None, SECOND[target]] if target in SECOND else [None]
 
 
+def beside_plugin(tools, target):
+    """A plugin in the recorded machine: its calls are no instructions of the program."""
+    events = ("--events", "exec,mem,reg")
+    counts = []
+    for more in ([], ["-plugin", tools.plugin("execlog")]):
+        trace, _, recorded = record(tools, target, events, more)
+        if "CRITICAL" in recorded.stderr:
+            raise Failure("with a plugin: " + recorded.stderr.strip()[-300:])
+        counts.append(collections.Counter(
+            (o["kind"], o.get("pc")) for o in map(json.loads, common.dump_lines(
+                tools, trace, "--to", str(10000), "--thread", "cpu0"))))
+        common.drop_file(trace)
+    if counts[0] != counts[1]:
+        raise Failure("with a plugin: %r" % ((counts[0] - counts[1]) + (counts[1] - counts[0])))
+    return "%d events beside a plugin" % sum(counts[0].values())
+
+
 def exact(tools, target):
-    return "; ".join(exactly(tools, target, [], [(end_of(tools, target, main),)], main)
-                     for main in programs(target))
+    said = [exactly(tools, target, [], [(end_of(tools, target, main),)], main)
+            for main in programs(target)]
+    return "; ".join([*said, beside_plugin(tools, target)])
 
 
 def vcpus(tools, target):

@@ -72,6 +72,7 @@ QEMU_PLUGIN_EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_
         fprintf(stderr, "windows: it takes out=NAME\n");
         return 1;
     }
+    setvbuf(run.out, NULL, _IOLBF, 0); /* it is read while QEMU runs */
     qemu_plugin_register_vcpu_tb_trans_cb(id, on_block);
     qemu_plugin_register_atexit_cb(id, on_end, NULL);
     return 0;

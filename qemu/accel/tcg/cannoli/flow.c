@@ -24,20 +24,18 @@ int cannoli_addr_arg(TCGOp *op)
 
 /*
  * Does the helper raise exceptions or access memory, although its flags say
- * that it does not read globals?
+ * that it does not read globals?  A call of a plugin has no name.
  */
 static bool does_more(TCGOp *op)
 {
+    const char *name G_GNUC_UNUSED = tcg_call_info(op)->name ?: "";
+
 #if defined(CONFIG_USER_ONLY)
     return false;
 #elif defined(TARGET_ARM)
-    const char *name = tcg_call_info(op)->name;
-
     /* Cortex-M, a division by zero with CCR.DIV_0_TRP */
     return !strcmp(name, "udiv") || !strcmp(name, "sdiv");
 #elif defined(TARGET_S390X)
-    const char *name = tcg_call_info(op)->name;
-
     /* They load and store the entries of page tables that they invalidate. */
     return !strcmp(name, "ipte") || !strcmp(name, "idte");
 #else

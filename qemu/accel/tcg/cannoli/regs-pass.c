@@ -79,7 +79,8 @@ static const Effect *effect_of(const TCGHelperInfo *info)
     }
     g_assert(++used < MAX_EFFECTS / 2);
     e->info = info;
-    rule = cannoli_regs_rule(info->name);
+    /* A call of a plugin has no name. */
+    rule = info->name ? cannoli_regs_rule(info->name) : NULL;
     if (rule) {
         parse_rule(e, rule);
     }
