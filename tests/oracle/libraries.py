@@ -11,8 +11,7 @@ import common
 import machines
 from common import Failure
 
-NAMES = {"aarch64-softmmu": ["library"], "arm-softmmu": ["library"]}
-VCPUS = ["-smp", "4"]
+NAMES = {target: ["library"] for target in ("aarch64-softmmu", "arm-softmmu", "x86_64-softmmu")}
 # Records what odd vCPUs do; with the argument "shared", without translations of their own.
 LIBRARY = r"""
 #include <string.h>
@@ -60,7 +59,8 @@ def by_vcpu(ran):
 
 def recorded(tools, target, library):
     trace, command, _ = machines.record(
-        tools, target, ("--events", "exec", "--jitter", library), VCPUS)
+        tools, target, ("--events", "exec", "--jitter", library), machines.several(target),
+        machines.VCPUS_PROGRAM.get(target))
     lines = common.dump_lines(tools, trace, "--events", "exec")
     ran = by_vcpu((o["tid"] - o["pid"], int(o["pc"], 16)) for o in map(json.loads, lines))
     common.drop_file(trace)
@@ -75,8 +75,8 @@ def library(tools, target):
     if none:
         raise Failure("with shared translations, these have a vCPU: %r" % list(none))
     log = path + ".log"
-    machines.run_witness([*command, *VCPUS], ["-d", "exec,nochain"], log).communicate(
-        timeout=common.PATIENCE)
+    machines.run_witness([*command, *machines.several(target)], ["-d", "exec,nochain"],
+                         log).communicate(timeout=common.PATIENCE)
     logged = by_vcpu(machines.order_of_log(log))
     common.drop_file(log)
     if sorted(logged) != [0, 1, 2, 3]:

@@ -28,11 +28,12 @@ ROUNDS = 300  # of vcpus.h, for each vCPU
 
 
 def record(tools, target, options, accel=ACCEL, more=()):
-    """The program of machines.py, without its clock."""
+    """A program of machines.py, without its clock."""
     trace = os.path.join(tools.work, "parallel-%s.ctr" % target)
-    command = machines.command_of(tools, target)
+    command = machines.command_of(tools, target, machines.VCPUS_PROGRAM.get(target))
     at = command.index("-icount")
-    command[at:at + 2] = ["-accel", accel, "-smp", str(VCPUS), *more]
+    command[at:at + 2] = ["-accel", accel, *more]
+    command += machines.several(target)
     recorded = common.record(tools, trace, command, options=options)
     if recorded.status or b"calls 1010" not in recorded.stdout:
         raise Failure("status %d: %r" % (recorded.status, recorded.stdout[-300:]))
@@ -78,7 +79,7 @@ def code(tools, target):
     log = os.path.join(tools.work, "parallel-%s.log" % target)
     trace = record(tools, target, ("--events", "exec"),
                    ACCEL + ",one-insn-per-tb=on", ["-d", "exec,nochain", "-D", log])
-    end = int(machines.end_of(tools, target)[1], 16)
+    end = int(machines.end_of(tools, target, machines.VCPUS_PROGRAM.get(target))[1], 16)
     logged, seen = read_log(log), collections.defaultdict(list)
     for o in map(json.loads, common.dump_lines(tools, trace, "--events", "exec", "--no-disas")):
         seen[o["tid"] - o["pid"]].append(int(o["pc"], 16))
@@ -109,7 +110,7 @@ def wrong_chain(name, pairs, n):
 def additions(tools, target):
     """What the vCPUs did to the counters that they share, with blocks as they are."""
     trace = record(tools, target, ("--events", "exec,mem,val"))
-    shared = machines.symbol(tools, target, "shared")
+    shared = machines.symbol(tools, target, "shared", machines.VCPUS_PROGRAM.get(target))
     # as vcpus.h has them
     counters = {"guarded": (shared + 8, 8), "added": (shared + 16, 8), "done": (shared + 24 + 8 * VCPUS, 8)}
     loaded, pairs = {}, collections.defaultdict(list)
@@ -135,10 +136,8 @@ def additions(tools, target):
 
 
 def parallel(tools, target):
-    said = tasks.same_run(tools, target, CLOCK)
-    if target == "aarch64-softmmu":
-        said = "%d instructions; %d additions; " % (code(tools, target), additions(tools, target)) + said
-    return said
+    said = "%d instructions; %d additions; " % (code(tools, target), additions(tools, target))
+    return said + tasks.same_run(tools, target, CLOCK)
 
 
 RUN = {"parallel": parallel}

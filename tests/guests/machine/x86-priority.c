@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The priority of the local APIC's task, which is CR8 and a register of a device. */
 #include "machine.h"
-
-#define WINDOW 0x20000000ul /* as in x86_64.c */
-#define APIC 0xfee00000ul
+#include "x86.h"
 
 void machine_main(void)
 {

@@ -13,7 +13,7 @@ _start:
     .word real_mode - (_start + 3)
     .balign 16, 0xff
 
-    .section .text.start, "ax"
+    .section .text.start, "ax"      /* the first one of the image */
     .code16
 real_mode:
     cli
@@ -34,7 +34,13 @@ protected_mode:
     movw %ax, %ss
     movw %ax, %fs
     movw %ax, %gs
-    movl $ROM, %esi
+    movl $1, %eax                   /* the number of this vCPU, that of its local APIC */
+    cpuid
+    shrl $24, %ebx
+    movl $paging, %eax
+    jz 1f
+    jmp *%eax                       /* memory is as the first one left it */
+1:  movl $ROM, %esi
     movl $0x100000, %edi
     movl $0x10000 / 4, %ecx
     rep movsl
@@ -46,8 +52,6 @@ protected_mode:
     movl $copied, %eax
     jmp *%eax
 copied:
-    movl $stack_top, %esp
-    lgdtl own_gdt_pointer
     movl $level4, %edi              /* 1 GiB of pages of 2 MiB where they are */
     movl $level3 + 7, (%edi)
     movl $level2 + 7, level3
@@ -60,6 +64,8 @@ copied:
     jne 1b
     movl $window_table + 7, %eax    /* the window: pages of 4 KiB at 512 MiB */
     movl %eax, level2 + 256 * 8
+paging:
+    lgdtl own_gdt_pointer
     movl $level4, %eax
     movl %eax, %cr3
     movl %cr4, %eax
@@ -80,6 +86,9 @@ long_mode:
     movw %ax, %ds
     movw %ax, %es
     movw %ax, %ss
+    movl %ebx, %edi
+    testl %edi, %edi
+    jnz secondary
     movq $stack_top, %rsp
     call machine_main
     .global machine_off
@@ -89,6 +98,19 @@ machine_off:                        /* reset by the keyboard controller */
 machine_ends:
     outb %al, $0x64
 1:  hlt
+    jmp 1b
+
+/* The other vCPUs, of a program that has some (x86_64-vcpus.c): their first instruction is that
+ * of real_mode, too, which they see at 0xf0000. */
+    .weak stacks, machine_secondary
+    .global secondary
+secondary:
+    leaq 1(%rdi), %rsp
+    shlq $12, %rsp
+    addq $stacks, %rsp
+    call machine_secondary
+1:  cli
+    hlt
     jmp 1b
 
 /* (code, end of its stack): runs the code in ring 3 until it calls INT 0x81. */

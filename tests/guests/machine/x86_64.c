@@ -4,22 +4,9 @@
  * its own: string instructions, ports, ring 3 by INT and SYSCALL.
  */
 #include "machine.h"
+#include "x86.h"
 
-#define WINDOW 0x20000000ul /* 512 pages that the program maps as it likes */
 #define TIMER_VECTOR 32
-
-static inline void out(uint16_t port, uint8_t v)
-{
-    __asm__ volatile("outb %0, %1" ::"a"(v), "Nd"(port));
-}
-
-static inline uint8_t in(uint16_t port)
-{
-    uint8_t v;
-
-    __asm__ volatile("inb %1, %0" : "=a"(v) : "Nd"(port));
-    return v;
-}
 
 void machine_put(char c)
 {
