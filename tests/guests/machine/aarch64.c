@@ -3,7 +3,7 @@
  * A machine's program for aarch64, -M virt: what only system emulation does.
  * Interrupts in loops, faults in the middle of blocks, pages that are mapped
  * twice, accesses that cross pages, code that changes itself, device registers
- * in blocks, waiting for interrupts, atomics.
+ * in blocks, waiting for interrupts, atomics, the MMU on, off and on again.
  */
 #include "machine.h"
 #include "virt.h"
@@ -80,6 +80,17 @@ uint64_t on_irq(uint64_t esr, uint64_t far, uint64_t pc)
 
 static uint64_t table[512] __attribute__((aligned(4096)));
 
+/* With the caches. */
+static void mmu(uint64_t on)
+{
+    uint64_t control;
+
+    __asm__ volatile("tlbi vmalle1\n dsb sy\n isb\n mrs %0, sctlr_el1"
+                     : "=r"(control)::"memory");
+    control = (control & ~0x1005ul) | (on ? 0x1005 : 0x1000);
+    __asm__ volatile("msr sctlr_el1, %0\n isb" ::"r"(control) : "memory");
+}
+
 static void mmu_on(void)
 {
     for (uint64_t i = 0; i < 4; i++) { /* 1 GiB each: devices, RAM, window */
@@ -90,11 +101,10 @@ static void mmu_on(void)
     table[2] = (uint64_t)level2 | 3;
     map(511, frames[0]);
     __asm__ volatile("msr mair_el1, %0\n msr tcr_el1, %1\n msr ttbr0_el1, %2\n"
-                     "dsb sy\n isb\n tlbi vmalle1\n dsb sy\n isb\n"
-                     "mrs x9, sctlr_el1\n orr x9, x9, #1\n orr x9, x9, #4\n"
-                     "orr x9, x9, #0x1000\n msr sctlr_el1, x9\n isb" ::"r"(0x00fful),
+                     "dsb sy\n isb" ::"r"(0x00fful),
                      "r"(0x803519ul), "r"(table)
-                     : "x9", "memory");
+                     : "memory");
+    mmu(1);
     (void)*(volatile uint64_t *)(WINDOW +
                                  511 * PAGE); /* the first use of two of the tables */
 }
@@ -181,6 +191,28 @@ static uint64_t modified(void)
     return call_modified(WINDOW, code, 1u << 10, code_ready);
 }
 
+/* Code that runs mapped at two addresses runs at its own, without MMU, and mapped again. */
+static uint64_t on_and_off(void)
+{
+    uint64_t (*mapped)(uint64_t, void *) = (void *)(WINDOW + 110 * PAGE);
+    uint64_t (*here)(uint64_t, void *) = (void *)frames[1];
+    volatile uint64_t *cell = (void *)(WINDOW + 112 * PAGE + 64);
+    uint64_t sum = 0;
+
+    map(112, frames[4]);
+    for (uint64_t i = 0; i < 6; i++) {
+        sum += mapped(i, frames[2]);
+        *cell = sum;
+        mmu(0);
+        sum += here(i, frames[2]) + *(volatile uint64_t *)(frames[4] + 64);
+        *(volatile uint64_t *)(frames[4] + 64) = i;
+        sum += sum_loop(20);
+        mmu(1);
+        sum += *cell + here(i, frames[2]) + sum_loop(20);
+    }
+    return sum;
+}
+
 static uint64_t atomics(void)
 {
     static uint64_t cell;
@@ -231,6 +263,17 @@ static uint64_t user(void)
     calls = nr_calls;
     nr_calls = 0;
     return user_sum + calls;
+}
+
+/* User code runs only without it: the tables open no page to user code. */
+static uint64_t without_mmu(void)
+{
+    uint64_t sum;
+
+    mmu(0);
+    sum = user() + sum_loop(300);
+    mmu(1);
+    return sum;
 }
 
 /* ---- other vCPUs: as many as there are ---- */
@@ -288,6 +331,8 @@ void machine_main(void)
     put_number("nr", nr_faults);
     put_number("aliases", aliases(WINDOW));
     put_number("modified", modified());
+    put_number("on and off", on_and_off());
+    put_number("off", without_mmu());
     put_number("atomics", atomics());
     for (int i = 0; i < 10; i++) {
         __asm__ volatile("svc #3\n .word 0" ::: "memory");
