@@ -2,8 +2,8 @@
 """Exceptions and interrupts of a machine: the events of a trace against QEMU's log (-d int).
 
 What the log of a machine says differs: aarch64 has all of an exception and its return, arm
-no pc and returns to user mode only, armv7m no pc, riscv no handler and no return, x86_64
-neither, and nothing in real mode.
+no pc and returns to user mode only, armv7m no pc, riscv no handler, no return and no call of
+semihosting, x86_64 neither handler nor return, and nothing in real mode.
 """
 import json
 import re
@@ -133,7 +133,7 @@ def of_riscv(lines):
 
 
 def event_of_riscv(e):
-    if e["op"] == "return":
+    if e["op"] == "return" or e.get("emulated"):
         return None
     return (e.get("async", False), e["number"], int(e["pc"], 16),
             int(e["addr"], 16) if "addr" in e else None)

@@ -2,7 +2,8 @@
 """Recordings of machines against witnesses.
 
 exact      instructions and accesses with their values: QEMU's log with -one-insn-per-tb,
-           and the plugin mem
+           and the plugin mem.  Neither sees what QEMU writes for a semihosting call, but in
+           later loads: where it writes and the bytes of its file follow from the program
 registers  registers after each instruction: QEMU's plugin execlog, or cpulog.py
 vcpus      exact, for each of four vCPUs
 order      all that four vCPUs did, one after the other: QEMU's log; what each load of shared
@@ -40,6 +41,7 @@ Machine = collections.namedtuple("Machine", "qemu source cc flags options script
 CFLAGS = ("-O1 -ffreestanding -fno-builtin -nostdlib -static -no-pie -fno-pie "
           "-fno-stack-protector -Wl,--build-id=none,--no-warn-rwx-segments,-z,noexecstack").split()
 CLOCK = "-icount shift=0,sleep=off -rtc clock=vm,base=2026-01-01 -nic none -nographic -no-reboot"
+DEBUGGER = "-semihosting-config enable=on,target=native "
 MIPS = ("-march=mips32r2 -mabi=32 -msoft-float -mno-abicalls -G0 "
         "-Wl,--defsym=BASE=0x100000,-e0x80100000")
 MACHINES = {
@@ -50,11 +52,11 @@ MACHINES = {
     "riscv64-softmmu": Machine(
         "qemu-system-riscv64", "riscv", "riscv64-linux-gnu-gcc",
         "-march=rv64ima_zicsr_zifencei -mabi=lp64 -mcmodel=medany -Wl,--defsym=BASE=0x80000000",
-        "-M virt -bios none -m 128 " + CLOCK, "machine.ld", "-kernel"),
+        "-M virt -bios none -m 128 " + DEBUGGER + CLOCK, "machine.ld", "-kernel"),
     "riscv32-softmmu": Machine(
         "qemu-system-riscv32", "riscv", "riscv64-linux-gnu-gcc",
         "-march=rv32ima_zicsr_zifencei -mabi=ilp32 -Wl,-melf32lriscv,--defsym=BASE=0x80000000",
-        "-M virt -bios none -m 128 " + CLOCK, "machine.ld", "-kernel"),
+        "-M virt -bios none -m 128 " + DEBUGGER + CLOCK, "machine.ld", "-kernel"),
     "mips-softmmu": Machine(
         "qemu-system-mips", "mips", "mips-linux-gnu-gcc", MIPS,
         "-M malta -vga none -m 128 " + CLOCK, "machine.ld", "-kernel"),
@@ -68,7 +70,7 @@ MACHINES = {
     "armv7m-softmmu": Machine(
         "qemu-system-arm", "armv7m", "arm-linux-gnueabihf-gcc",
         "-mcpu=cortex-m3 -mthumb -mfloat-abi=soft -Wl,--defsym=BASE=0",
-        "-M mps2-an385 -semihosting-config enable=on,target=native " + CLOCK, "machine.ld", "-kernel"),
+        "-M mps2-an385 " + DEBUGGER + CLOCK, "machine.ld", "-kernel"),
     "x86_64-softmmu": Machine(
         "qemu-system-x86_64", "x86_64", "gcc", "-mgeneral-regs-only -mno-red-zone -fcf-protection=none",
         "-M pc,vmport=off -cpu qemu64,+cx16,-apic -vga none -m 128 " + CLOCK, "x86_64.ld", "-bios"),
@@ -115,6 +117,7 @@ VCPUS_PROGRAM = {"riscv32-softmmu": "riscv-vcpus", "riscv64-softmmu": "riscv-vcp
 VCPUS_OPTIONS = {"x86_64-softmmu": ["-cpu", "qemu64,+cx16"]}  # with a local APIC
 # Another program, for instructions that make accesses without a physical address
 SECOND = {"s390x-softmmu": "s390x-branches"}
+SEMIHOSTING = {"riscv32-softmmu", "riscv64-softmmu"}  # by semihosting.h
 LOGGED = {"mips-softmmu", "mipsel-softmmu"}  # the plugin sees no registers of theirs
 # QEMU computes these when they are read.  Any other one that the plugin reports is recorded.
 RISCV_COMPUTED = {"cycle", "instret", "mcycle", "minstret", "time"}
@@ -281,9 +284,26 @@ def beside_plugin(tools, target):
     return "%d events beside a plugin" % sum(counts[0].values())
 
 
+def debugger_writes(tools, target):
+    """What QEMU writes for the calls of semihosting.h: its file, in two pages, and four words."""
+    trace, _, _ = record(tools, target, ("--events", "exec,val,dma"))
+    seen = [(int(o["addr"], 16), o["data"])
+            for o in map(json.loads, common.dump_lines(tools, trace, "--events", "dma"))
+            if o["source"] == "host"]
+    frames, heap = symbol(tools, target, "frames"), symbol(tools, target, "heap")
+    want = [(frames + 5 * 4096 + 4094, "5348"), (frames + 3 * 4096, "464203"),
+            *((heap + i * word_size(target), data) for i, (_, data) in enumerate(seen[2:6]))]
+    if len(want) != 6 or seen != want:
+        raise Failure("QEMU wrote %r, not %r" % (seen, want))
+    common.drop_file(trace)
+    return "%d writes by QEMU" % len(seen)
+
+
 def exact(tools, target):
     said = [exactly(tools, target, [], [(end_of(tools, target, main),)], main)
             for main in programs(target)]
+    if target in SEMIHOSTING:
+        said.append(debugger_writes(tools, target))
     return "; ".join([*said, beside_plugin(tools, target)])
 
 
@@ -463,6 +483,8 @@ def untouched_program(tools, target, main):
         said += ", %d interrupts" % mips_interrupts(tools, target, trace)
     if target in RETURNS:
         said += ", %d returns" % returns(tools, target, trace)
+    if target.startswith("riscv"):
+        said += ", %d calls of semihosting" % semihosting_calls(tools, trace)
     names_of_vcpus(tools, trace)
     common.drop_file(trace)
     return said
@@ -498,6 +520,25 @@ def returns(tools, target, trace):
     if seen != expected or len(seen) < 100:
         n = next((i for i, (a, b) in enumerate(zip(seen, expected)) if a != b), len(expected))
         raise Failure("return %d is %r, not %r" % (n, seen[n:n + 1], expected[n:n + 1]))
+    return len(seen)
+
+
+# Instructions that are a semihosting call
+SEMIHOSTING_CALL = ["1310f001", "73001000"]
+
+
+def semihosting_calls(tools, trace):
+    """They are not in riscv's log: one comes after each such pair of instructions."""
+    expected, seen, last = [], [], [None, None]
+    for o in map(json.loads, common.dump_lines(tools, trace, "--events", "exec,int")):
+        if o["kind"] == "exec":
+            last = [last[1], o["bytes"]]
+            if last == SEMIHOSTING_CALL:
+                expected.append((o["ordinal"] + 1, "0x%x" % (int(o["pc"], 16) + 4)))
+        elif o.get("emulated"):
+            seen.append((o["ordinal"], o["pc"]))
+    if seen != expected or len(seen) != 5:
+        raise Failure("semihosting calls are %r, not %r" % (seen, expected))
     return len(seen)
 
 

@@ -26,7 +26,8 @@ RANGES = {
     "x86_64-softmmu": [(0, 0xa0000), (0xc0000, 0x10000000)],
 }
 NAMES = {target: ["memory"] for target in machines.MACHINES}
-OTHERS_WRITE = ("armv7m-softmmu", "x86_64-softmmu")  # other than the program, in its memory
+# Others than the program write to its memory: a debugger, the processor
+OTHERS_WRITE = ("armv7m-softmmu", "riscv32-softmmu", "riscv64-softmmu", "x86_64-softmmu")
 MIDDLE = 100 << 20  # bytes of the trace
 OPTIONS = ("--events", "exec,val,phys,dma,ram,io")
 DRIVERS = {

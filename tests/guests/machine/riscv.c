@@ -379,6 +379,21 @@ static uintptr_t atomics(void)
     return sum + cell;
 }
 
+/* All three instructions are in one page. */
+static uintptr_t semihosting(uintptr_t number, void *block)
+{
+    register uintptr_t a0 __asm__("a0") = number;
+    register void *a1 __asm__("a1") = block;
+
+    __asm__ volatile(".balign 16\n slli zero, zero, 0x1f\n ebreak\n srai zero, zero, 7"
+                     : "+r"(a0)
+                     : "r"(a1)
+                     : "memory");
+    return a0;
+}
+
+#include "semihosting.h"
+
 static void user_main(void)
 {
     for (uintptr_t i = 0; i < 10; i++) {
@@ -408,6 +423,7 @@ void machine_main(void)
     put_number("nr", nr_faults);
     put_number("aliases", aliases(WINDOW));
     put_number("modified", modified());
+    put_number("debugger", debugger(WINDOW));
     put_number("atomics", atomics());
     for (int i = 0; i < 10; i++) {
         __asm__ volatile(
