@@ -112,9 +112,11 @@ void cannoli_describe(CPUState *cpu, const CannoliBefore *before,
         i->flags = CTR_INT_ASYNC | CTR_INT_VIRTUAL | CTR_INT_ERROR;
         return;
     case EXCP_SEMIHOST:
+        /* It has no syndrome: that in env is of another exception. */
         i->flags = CTR_INT_TRAP | CTR_INT_EMULATED;
         i->from = pc;
-        break;
+        i->number = 0;
+        return;
     case EXCP_HVC:
     case EXCP_SMC:
         /* A power state call (PSCI) goes on after the instruction. */
