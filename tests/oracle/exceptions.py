@@ -11,7 +11,7 @@ import re
 AARCH64 = re.compile(
     r"Taking exception (?P<index>\d+) \[(?P<name>[^]]*)\]|\.\.\.from EL(?P<old>\d) to EL(?P<new>\d)|"
     r"\.\.\.with ESR 0x\w+/0x(?P<esr>\w+)|\.\.\.with FAR 0x(?P<far>\w+)|\.\.\.with ELR 0x(?P<elr>\w+)|"
-    r"\.\.\.to EL\d PC 0x(?P<pc>\w+)|(?P<call>\.\.\.handled as)|"
+    r"\.\.\.to EL\d PC 0x(?P<pc>\w+)|(?P<call>\.\.\.handled as|\.\.\.handling as semihosting call)|"
     r"Exception return from AArch\d\d EL(?P<rold>\d) to AArch\d\d EL(?P<rnew>\d) PC 0x(?P<rpc>\w+)")
 RISCV = re.compile(r"riscv_cpu_do_interrupt: hart:\d+, async:(\d), cause:(\w+), epc:0x(\w+), "
                    r"tval:0x(\w+), desc=")
@@ -32,7 +32,7 @@ def of_aarch64(lines):
         elif m["rpc"]:
             yield ("return", "EL" + m["rold"], "EL" + m["rnew"], int(m["rpc"], 16))
         elif m["call"]:
-            yield ("take", taken["name"], "EL" + taken["old"], None, None, None, None, None)
+            yield ("take", taken["name"].lower(), "EL" + taken["old"], None, None, None, None, None)
         elif m["pc"]:
             sync = taken["name"] not in ASYNCHRONOUS
             yield ("take", None if sync else taken["name"], "EL" + taken["old"], "EL" + taken["new"],
@@ -47,7 +47,7 @@ def event_of_aarch64(e):
     if e["op"] == "return":
         return ("return", e["from"], e["to"], int(e["pc"], 16))
     if e.get("emulated"):
-        name = {"HVC": "Hypervisor Call", "SMC": "Secure Monitor Call"}.get(e["name"], e["name"])
+        name = {"HVC": "hypervisor call", "SMC": "secure monitor call"}.get(e["name"], e["name"])
         return ("take", name, e["from"], None, None, None, None, None)
     return ("take", e["name"].split()[0] if e.get("async") else None, e["from"], e["to"],
             int(e.get("syndrome", "0"), 16), int(e["addr"], 16) if "addr" in e else None,

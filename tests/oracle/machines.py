@@ -48,7 +48,7 @@ MACHINES = {
     "aarch64-softmmu": Machine(
         "qemu-system-aarch64", "aarch64", "aarch64-linux-gnu-gcc",
         "-mgeneral-regs-only -mno-outline-atomics -Wl,--defsym=BASE=0x40100000",
-        "-M virt,dtb-randomness=off -cpu cortex-a76 -m 128 " + CLOCK, "machine.ld", "-kernel"),
+        "-M virt,dtb-randomness=off -cpu cortex-a76 -m 128 " + DEBUGGER + CLOCK, "machine.ld", "-kernel"),
     "riscv64-softmmu": Machine(
         "qemu-system-riscv64", "riscv", "riscv64-linux-gnu-gcc",
         "-march=rv64ima_zicsr_zifencei -mabi=lp64 -mcmodel=medany -Wl,--defsym=BASE=0x80000000",
@@ -117,7 +117,7 @@ VCPUS_PROGRAM = {"riscv32-softmmu": "riscv-vcpus", "riscv64-softmmu": "riscv-vcp
 VCPUS_OPTIONS = {"x86_64-softmmu": ["-cpu", "qemu64,+cx16"]}  # with a local APIC
 # Another program, for instructions that make accesses without a physical address
 SECOND = {"s390x-softmmu": "s390x-branches"}
-SEMIHOSTING = {"riscv32-softmmu", "riscv64-softmmu"}  # by semihosting.h
+SEMIHOSTING = {"aarch64-softmmu", "riscv32-softmmu", "riscv64-softmmu"}  # by semihosting.h
 LOGGED = {"mips-softmmu", "mipsel-softmmu"}  # the plugin sees no registers of theirs
 # QEMU computes these when they are read.  Any other one that the plugin reports is recorded.
 RISCV_COMPUTED = {"cycle", "instret", "mcycle", "minstret", "time"}
@@ -715,7 +715,7 @@ def handlers_of_log(lines, end):
             name = NAME_OF_LOG.get(taken[1], taken[1])
             stack.append(name)
             total.setdefault(name, [0, 0])[0] += 1
-        elif line.startswith("...handled as"):
+        elif line.startswith(("...handled as", "...handling as semihosting call")):
             total.pop(stack.pop())
         elif line.startswith("Exception return") and stack:  # else: it enters user code
             stack.pop()

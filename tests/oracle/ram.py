@@ -27,7 +27,8 @@ RANGES = {
 }
 NAMES = {target: ["memory"] for target in machines.MACHINES}
 # Others than the program write to its memory: a debugger, the processor
-OTHERS_WRITE = ("armv7m-softmmu", "riscv32-softmmu", "riscv64-softmmu", "x86_64-softmmu")
+OTHERS_WRITE = ("aarch64-softmmu", "armv7m-softmmu", "riscv32-softmmu", "riscv64-softmmu",
+                "x86_64-softmmu")
 MIDDLE = 100 << 20  # bytes of the trace
 OPTIONS = ("--events", "exec,val,phys,dma,ram,io")
 DRIVERS = {

@@ -241,6 +241,17 @@ static uint64_t atomics(void)
     return sum + cell + pair[1];
 }
 
+static uintptr_t semihosting(uintptr_t number, void *block)
+{
+    register uintptr_t x0 __asm__("x0") = number;
+    register void *x1 __asm__("x1") = block;
+
+    __asm__ volatile("hlt #0xf000" : "+r"(x0) : "r"(x1) : "memory");
+    return x0;
+}
+
+#include "semihosting.h"
+
 /* ---- code without privileges ---- */
 
 static volatile uint64_t user_sum;
@@ -333,6 +344,7 @@ void machine_main(void)
     put_number("modified", modified());
     put_number("on and off", on_and_off());
     put_number("off", without_mmu());
+    put_number("debugger", debugger(WINDOW));
     put_number("atomics", atomics());
     for (int i = 0; i < 10; i++) {
         __asm__ volatile("svc #3\n .word 0" ::: "memory");
