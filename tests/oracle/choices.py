@@ -63,6 +63,21 @@ class System:
         return "%d %s" % (self.ordinal, self.text[:200])
 
 
+def events_of(lines):
+    """What lines of JSON say.  Most instructions run often: they are parsed once."""
+    known = {}
+    for line in lines:
+        kind, ordinal, rest = line.split(b",", 2)
+        if kind != b'{"kind":"exec"':
+            yield json.loads(line)
+            continue
+        e = known.get(rest)
+        if e is None:
+            e = known[rest] = json.loads(line)
+        e["ordinal"] = int(ordinal[len(b'"ordinal":'):])
+        yield e
+
+
 class Recording:
     """A trace of one thread as a list of what happened."""
 
@@ -73,8 +88,7 @@ class Recording:
             command.append("--no-modules")
         done = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         count, last = 0, None
-        for line in done.stdout:
-            e = json.loads(line)
+        for e in events_of(done.stdout):
             kind = e["kind"]
             self.pid = self.pid or e["pid"]
             if kind == "exec":
@@ -85,7 +99,7 @@ class Recording:
                 self.items.append(last)
             elif kind in ("load", "store"):
                 if not last or e["ordinal"] != last.ordinal or int(e["pc"], 16) != last.pc:
-                    raise Failure("an access does not come after its instruction: %s" % line.decode())
+                    raise Failure("an access does not come after its instruction: %s" % e)
                 last.acc.append((kind, int(e["addr"], 16), e["size"], e.get("value")))
             elif kind in OWN:
                 (self.gates if kind == "gate" else self.marks).append(e)
@@ -152,9 +166,9 @@ def compare(expected, part, pids, what, slides=False, clock=False):
 class Program:
     """What nm and objdump say of it."""
 
-    def __init__(self, target, path):
+    def __init__(self, target, path, objdump=None):
         self.target = target
-        objdump = TARGETS[target].objdump
+        objdump = objdump or TARGETS[target].objdump
         nm = objdump.replace("objdump", "nm")
         self.functions, self.spans = {}, []
         for line in self.lines(nm, "-S", path):
@@ -198,7 +212,7 @@ class Program:
             if i.pc not in kinds:
                 mnemonic, operands = self.text.get(i.pc, ("?", ""))
                 kind = props.classify(self.target, mnemonic, operands)
-                kinds[i.pc] = kind in "dDaA" and not NO_BRANCH.match(mnemonic)
+                kinds[i.pc] = kind in "dDaA" and not NO_BRANCH.match(mnemonic + " " + operands)
             return kinds[i.pc]
         return is_branch
 
@@ -215,9 +229,9 @@ class Program:
         return lambda i: self.text.get(i.pc, ("",))[0].split(".")[0] in names
 
 
-# What may go anywhere, but not by its own decision
+# What may go anywhere, but not by its own decision; of s390x, what goes nowhere
 NO_BRANCH = re.compile(r"^(?:svc|udf|bkpt|brk|syscall|sysenter|break|ecall|ebreak|unimp|int\b|int3|hlt|ud2"
-                       r"|into|trap|scv?$|ex$|exrl$)")
+                       r"|into|trap|scv? |ex |exrl |br %r0$)")
 
 
 class Checker:
@@ -271,13 +285,17 @@ class Checker:
         except Failure as err:
             self.wrong.append("%s: %s" % (what, err))
             return
+        self.check(what, expected, part)
+        if gates is not None and len(part.gates) != gates:
+            self.wrong.append("%s: %d gates: %s" % (what, len(part.gates), part.gates))
+
+    def check(self, what, expected, part):
+        """The part is what is expected, neither nothing nor everything."""
         insns = [i for i in expected if isinstance(i, Insn)]
         if not insns or len(insns) == len(self.full.insns()):
             raise Failure("%s: of %d instructions %d are expected" % (
                 what, len(self.full.insns()), len(insns)))
         self.compare(expected, part, what)
-        if gates is not None and len(part.gates) != gates:
-            self.wrong.append("%s: %d gates: %s" % (what, len(part.gates), part.gates))
         self.said.append("%s %d" % (what.replace("--", ""), len(insns)))
 
     def keep(self, *preds):
@@ -388,10 +406,16 @@ class Checker:
             n += 1
         return n
 
+    def result(self):
+        if self.wrong:
+            raise Failure("%d of %d ways of choosing\n  %s" % (len(self.wrong), len(self.said),
+                                                             "\n  ".join(self.wrong)))
+        return "%d instructions; %s" % (len(self.full.insns()), ", ".join(self.said))
+
 
 # Mnemonics that every disassembler writes alike, frequent ones
 OPCODES = {"arm": ("ldr", "cmp"), "thumb": ("ldr", "cmp"), "aarch64": ("ldr", "add"),
-           "mipsel": ("lw", "sw"), "mips": ("lw", "sw"), "riscv64": ("lw", "sd"),
+           "mipsel": ("lw", "sw"), "mips": ("lw", "sw"), "riscv64": ("lw", "sd"), "riscv32": ("lw", "sw"),
            "x86_64": ("lea", "test"), "i386": ("lea", "test"), "s390x": ("lg", "larl"),
            "ppc64le": ("ld", "addi")}
 
@@ -567,10 +591,11 @@ def run_coverage(tools, program, target, guest, folder):
                     "--twice" if program.kind == "property" else None)
 
 
-def coverage(tools, target, name, guest, environment, folder, expect=0, how=None):
+def coverage(tools, target, name, guest, environment, folder, expect=0, how=None,
+             events=COVERAGE):
     traces = [os.path.join(tools.work, "coverage-%s-%s.%s" % (target, name, n))
               for n in ("whole", "part")]
-    for trace, options in zip(traces, (COVERAGE, ("--coverage",))):
+    for trace, options in zip(traces, (events, ("--coverage",))):
         if how != "--twice" or trace == traces[1]:
             run = common.record(tools, trace, guest, environment, folder, options=options)
             if run.status != expect:
@@ -588,7 +613,4 @@ def coverage(tools, target, name, guest, environment, folder, expect=0, how=None
 def run(tools, program, target, guest, folder):
     c = Checker(tools, target, program, guest, folder)
     (choose if program.name == "choose" else choose_dynamic)(c)
-    if c.wrong:
-        raise Failure("%d of %d ways of choosing\n  %s" % (len(c.wrong), len(c.said),
-                                                         "\n  ".join(c.wrong)))
-    return "%d instructions; %s" % (len(c.full.insns()), ", ".join(c.said))
+    return c.result()

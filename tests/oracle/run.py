@@ -28,6 +28,7 @@ import alone
 import bytecheck as byte_witness
 import boots
 import choices
+import chosen
 import contents
 import description
 import devices
@@ -311,6 +312,8 @@ OTHERS = [
       for target, names in boots.NAMES.items()],
     *[("machine", [target], names, lambda j: libraries.RUN[j.name](j.tools, j.target))
       for target, names in libraries.NAMES.items()],
+    *[("machine", [target], names, lambda j: chosen.RUN[j.name](j.tools, j.target))
+      for target, names in chosen.NAMES.items()],
     *[("machine", [target], names, lambda j: tasks.RUN[j.name](j.tools, j.target, j.full))
       for target, names in tasks.NAMES.items()],
     *[("machine", [target], names, lambda j: modules.RUN[j.name](j.tools, j.target, j.full))
