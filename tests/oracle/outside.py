@@ -3,7 +3,8 @@
 
 killed     QEMU, then the recorder, ends by SIGKILL: what is left is the begin of a whole run
 no-room    the trace cannot grow any more
-storm      the recording is paused and resumed as fast as it goes
+storm      the recording is paused and resumed as fast as it goes; a jitter library is loaded and
+           unloaded, and one that is not there is refused
 rebuilt    memory at places in the middle, before and after a snapshot is loaded, and at the end is
            what QEMU's monitor saved there
 snapshot   the machine is saved, goes on, is loaded and reset: what it counts, RAM, and its events
@@ -25,14 +26,16 @@ import struct
 import subprocess
 import threading
 import time
+from types import SimpleNamespace
 
+import choices
 import common
 import firmware
 import machines
 import physical
 import power
 import ram
-from common import Failure
+from common import Failure, Skip
 from gdbstep import Stub
 from monitor import Running
 
@@ -51,6 +54,9 @@ ROOM = 300000  # bytes
 LOOP, LOOP_FULL = 60, 3600  # resets, of which a minute has a thousand
 GROWTH = 16 << 20           # bytes; a recorder that has begun still fills its buffers
 STORM = 100  # pauses
+# The mnemonic of what stores the number; elsewhere sw
+STORE = {"aarch64-softmmu": "str", "arm-softmmu": "str", "armv7m-softmmu": "str.w", "riscv64-softmmu": "sd",
+         "s390x-softmmu": "stg", "x86_64-softmmu": "mov"}
 RAM = {"aarch64-softmmu": (0x40000000, 128 << 20), "arm-softmmu": (0x40000000, 128 << 20),
        "armv7m-softmmu": (0x20000000, 4 << 20), "mips-softmmu": (0, 128 << 20),
        "mipsel-softmmu": (0, 128 << 20), "riscv32-softmmu": (0x80000000, 128 << 20),
@@ -252,7 +258,52 @@ def storm(tools, target, full):
     if last < now + MANY or not missing:
         raise Failure("up to %d of %d, %d were not recorded" % (last, now + MANY, missing))
     common.drop_file(r.trace)
-    return "%d pauses, %d numbers, %d were not recorded" % (len(pauses), last - missing, missing)
+    return "%d pauses, %d numbers, %d were not recorded; %s" % (
+        len(pauses), last - missing, missing, chosen_anew(tools, target))
+
+
+def chosen_anew(tools, target):
+    """A library that counts one mnemonic, without accesses, from where it is loaded to where it is
+    unloaded; before and after that no number is missing."""
+    library = os.path.join(tools.build, "lib", "libjitter-opcode.so")
+    if not os.path.exists(library):
+        raise Skip("no " + library)
+    mnemonic = STORE.get(target, "sw")
+    program = choices.Program(machines.architecture(target), machines.program_of(tools, target, "rounds"),
+                              machines.MACHINES[target].cc.replace("gcc", "objdump"))
+    r = Rounds(tools, target, "anew", "--events", "exec,val")
+    with r.running as machine:
+        r.wait_until(MANY)
+        wrong = subprocess.run([tools.program("cannoli-ctl"), "--socket", r.trace + ".ctl", "load",
+                                library + ".not"], capture_output=True, text=True)
+        if wrong.returncode != 1 or wrong.stdout or len(wrong.stderr.splitlines()) != 1:
+            raise Failure("a wrong path: status %d, %r" % (wrong.returncode, wrong.stderr))
+        machine.control.send("load %s,mnemonic=%s" % (library, mnemonic))
+        r.wait_until(r.count() + MANY)
+        machine.control.send("unload " + library)
+        now = r.count() + MANY
+        r.wait_until(now)
+        machine.quit()
+    marks = [json.loads(line) for line in lines(tools, r.trace, "--events", "mark")]
+    marks = [m for m in marks if m["kind"] == "select" and (m["ordinal"] or m["text"])]
+    if len(marks) != 2 or mnemonic not in marks[0]["text"] or marks[1]["text"]:
+        raise Failure("the selections are %r" % marks)
+    begin, end = (m["ordinal"] for m in marks)
+    pcs = machines.pcs_of(tools, r.trace, "--from", str(begin), "--to", str(end))
+    counted = program.mnemonic(mnemonic.split(".")[0])
+    others = [pc for pc in pcs if not counted(SimpleNamespace(pc=pc))]
+    if len(pcs) != end - begin or len(pcs) < MANY or others:
+        raise Failure("%d of %d instructions, %d are no %s: %r"
+                      % (len(pcs), end - begin, len(others), mnemonic, others[:1]))
+    stores = list(r.stores())
+    for what, said in (("before", [n for at, n in stores if at < begin]),
+                       ("after", [n for at, n in stores if at >= end])):
+        if len(said) < MANY - 1 or said != list(range(said[0], said[0] + len(said))):
+            raise Failure("%s the library %d numbers: %r ..." % (what, len(said), said[:3]))
+    if any(begin <= at < end for at, _ in stores) or stores[-1][1] < now:
+        raise Failure("the library has stores, or not all came after it: %r of %d" % (stores[-1], now))
+    common.drop_file(r.trace)
+    return "%d times %s by a library" % (len(pcs), mnemonic)
 
 
 def same_memory(tools, target, machine, trace):
