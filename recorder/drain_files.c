@@ -69,7 +69,9 @@ static int found(void *arg, struct embed_file *file)
                               .inode = file->inode,
                               .path = {file->path, file->bytes - 1}};
 
-    report(f, &m);
+    if (file->written == 1) {
+        report(f, &m);
+    }
     return submit(f->d, f->process, file);
 }
 

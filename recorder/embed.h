@@ -24,7 +24,7 @@ struct embed_file {
     uint64_t start, size, offset; /* of the mapping */
     int32_t pid; /* of a process that has mapped it, for the recorder; 0: not known */
     uint32_t in_part; /* 1: only what is accessed of it is wanted */
-    uint32_t written; /* 1: the mapping writes to the file */
+    uint32_t written; /* 1: the mapping writes to the file, 2: that is not known */
     uint32_t bytes;   /* of the path, with its NUL */
     char path[];
 };

@@ -72,12 +72,12 @@ static void remove_range(struct embed_shared *s, size_t i)
     memmove(&s->v[i], &s->v[i + 1], (s->n - i) * sizeof(s->v[0]));
 }
 
-static int report(const struct call *c, size_t i)
+static int report(const struct call *c, size_t i, uint32_t written)
 {
     struct embed_file *file = c->s->v[i].file;
 
     remove_range(c->s, i);
-    file->written = 1;
+    file->written = written;
     return c->found(c->arg, file);
 }
 
@@ -110,7 +110,7 @@ static int make_room(const struct call *c)
         i++;
     }
     if (i == s->n) {
-        return report(c, 0);
+        return report(c, 0, 2);
     }
     free(s->v[i].file);
     remove_range(s, i);
@@ -172,7 +172,7 @@ static int protect(const struct call *c)
 
         if (r->start < c->end && c->start < r->end && r->from_ns <= c->time_ns &&
             c->time_ns <= r->to_ns) {
-            err = report(c, i);
+            err = report(c, i, 1);
         }
     }
     if (s->n_writable >= MAX_WRITABLE) {
@@ -212,7 +212,7 @@ static int move(const struct call *c)
         }
         memcpy(file, r->file, embed_file_bytes(r->file));
         if (s->n == MAX_RANGES) { /* none is removed from the list while it is walked */
-            file->written = 1;
+            file->written = 2;
             err = c->found(c->arg, file);
         } else {
             err = add(c, c->start, c->end, file);

@@ -62,6 +62,27 @@ grep -v ' instructions, ' stderr >named
 [ "$(grep -c 'has mapped .*/late: what programs' named)" = 1 ] && [ "$(wc -l <named)" = 3 ] ||
     fail "a mapping that becomes writable: $(cat stderr)"
 
+# One that is only read is not named, however often it is mapped.
+cat >often.c <<'END2'
+#include <fcntl.h>
+#include <sys/mman.h>
+
+int main(void)
+{
+    const int file = open("read", O_RDONLY);
+
+    for (int i = 0; i < 1100; i++) {
+        if (munmap(mmap(0, 4096, PROT_READ, MAP_SHARED, file, 0), 4096)) {
+            return 1;
+        }
+    }
+    return 0;
+}
+END2
+arm-linux-gnueabi-gcc -O1 -static -o often often.c || exit 1
+rec 0 --light -o often.ctr -- qemu-arm ./often
+! grep -q 'has mapped' stderr || fail "a file that is only read: $(cat stderr)"
+
 rec 0 --light -q -o quiet.ctr -- qemu-arm ./guest shared
 silent "-q"
 rec 0 --light -o none.ctr -- qemu-arm ./guest

@@ -134,6 +134,10 @@ def numbers(key):
     return tuple(int(v) for v in PLACE.search(key).groups())
 
 
+# Where a window begins in a Thumb IT block, its instructions are shown without their condition.
+DISAS = re.compile(rb',"disas":"[^"]*"')
+
+
 def of_window(tools, trace, spans):
     """What `instructions' gives of a trace within the span of each thread, by thread and ordinal."""
     found = {}
@@ -145,6 +149,8 @@ def of_window(tools, trace, spans):
         first, end = spans.get(tuple(thread), (0, 0))
         # The last one may be a call that has not returned; cut between chunks, one comes in two parts.
         if first < ordinal < end - 1:
+            if ordinal < first + 5:
+                did = [DISAS.sub(b"", line) for line in did]
             before = found.setdefault((*thread, ordinal), ([], {}))
             before[0].extend(did)
             before[1].update(registers)

@@ -44,6 +44,7 @@ enum tool_parsed expansion_parse(struct expansion *x, int key, const char *arg)
 /* Of what an expansion is made, and where. */
 struct order {
     const char *path, *name;
+    const char *made;         /* the name of a window until it is opened */
     uint32_t events, missing; /* of events, what the light trace has not */
     uint64_t from, to;        /* to 0: all */
 };
@@ -110,7 +111,7 @@ static bool make(const struct expansion *x, const char *prog, const struct order
         snprintf(from, sizeof(from), "--from=%" PRIu64, o->from);
         snprintf(to, sizeof(to), "--to=%" PRIu64, o->to);
         argv[n++] = "-o";
-        argv[n++] = o->name;
+        argv[n++] = o->made;
         argv[n++] = from;
         argv[n++] = to;
     }
@@ -201,23 +202,64 @@ static bool is_expanded(const char *path, const struct ctr_trace *tr, uint32_t m
     return there && !(missing & ~kept);
 }
 
-/* Where a window is that has what the tool needs of the trace, which is made now if it is not
- * there; *found NULL: the tool needs more, or there is none. */
-static int find_window(struct expansion *x, const char *prog, const char *path,
-                       struct ctr_trace *tr, uint32_t needed, bool quiet,
-                       const char **found)
+/* Whether the last instructions may not be executed again: what clocks showed was lost. */
+static bool may_lack_end(const struct ctr_trace *light)
 {
-    struct order order = {.path = path};
+    const struct ctr_process *p = ctr_trace_process(light, 0);
+
+    return p && p->end_reason == CTR_END_KILLED;
+}
+
+/* Makes a window and opens it, before it gets its name: another tool may make one, too. */
+static int make_window(struct expansion *x, const char *prog, struct order *o,
+                       const struct ctr_info *light, unsigned flags, bool quiet,
+                       struct ctr_trace **window)
+{
+    char *made = NULL;
+    int status;
+
+    *window = NULL;
+    if (asprintf(&made, "%s.%ld", o->name, (long)getpid()) < 0) {
+        return TOOL_OK;
+    }
+    o->made = made;
+    if (!carry_out(x, prog, o, light, quiet)) {
+        free(made);
+        return TOOL_OK;
+    }
+    status = tool_trace_open(prog, made, flags, window);
+    if (!status && rename(made, o->name)) {
+        tool_error(prog, "%s: %s", o->name, strerror(errno));
+        ctr_close(*window);
+        status = TOOL_FAILED;
+    }
+    if (status) {
+        unlink(made);
+    }
+    free(made);
+    return status;
+}
+
+/*
+ * Opens a window that has what the tool needs of the trace, which is made now if it is not there.
+ * *window NULL: there is none; *whole: then the whole expansion is what it needs.
+ */
+static int find_window(struct expansion *x, const char *prog, const char *path,
+                       struct ctr_trace *tr, unsigned flags, uint32_t needed, bool quiet,
+                       struct ctr_trace **window, bool *whole)
+{
+    struct order order = {.path = path, .events = EXPANSION_KINDS}; /* little of each */
     uint64_t from = 0, to = UINT64_MAX;
     enum expansion_state state;
     struct ctr_info info;
     int status;
 
-    *found = NULL;
+    *window = NULL;
+    *whole = true;
     ctr_trace_info(tr, &info);
     order.missing = missing_in(x, &info, needed);
     if (!x->part || !order.missing || info.threads != 1 || info.insns < WINDOW_RUN ||
-        is_expanded(path, tr, order.missing)) {
+        may_lack_end(tr) || is_expanded(path, tr, order.missing)) {
         return TOOL_OK;
     }
     status = x->part(x->part_arg, tr, &from, &to);
@@ -225,49 +267,53 @@ static int find_window(struct expansion *x, const char *prog, const char *path,
     if (status || from >= to || to - from >= info.insns / WINDOW_PART) {
         return status;
     }
+    order.from = from > WINDOW_MORE ? from - WINDOW_MORE : 0;
+    order.to = info.insns - to > WINDOW_MORE ? to + WINDOW_MORE : info.insns;
     x->name = expansion_window_name(path);
     if (!x->name) {
         return TOOL_OK;
     }
-    order.events = EXPANSION_KINDS; /* little of each; with values, memory at its begin */
     order.name = x->name;
-    order.from = from > WINDOW_MORE ? from - WINDOW_MORE : 0;
-    order.to = info.insns - to > WINDOW_MORE ? to + WINDOW_MORE : info.insns;
-    state = expansion_window_check(x->name, tr, order.events, from, to);
+    state = expansion_window_open(window, x->name, flags, tr, order.events, from, to);
+    if (state == EXPANSION_KEPT) {
+        return TOOL_OK;
+    }
+    *window = NULL;
     if (state == EXPANSION_NOT_ONE) {
         expansion_fini(x);
-    } else if (state == EXPANSION_KEPT || carry_out(x, prog, &order, &info, quiet)) {
-        *found = x->name;
-    } else {
-        *found = path; /* the whole one could not be made either */
+        return TOOL_OK;
     }
-    return TOOL_OK;
+    *whole = false; /* if this cannot be made, nor can that */
+    return make_window(x, prog, &order, &info, flags, quiet, window);
 }
 
 int expansion_open(struct expansion *x, const char *prog, const char **path,
                    unsigned flags, uint32_t needed, bool quiet, struct ctr_trace **tr)
 {
     int status = tool_trace_open(prog, *path, flags, tr);
-    const char *found = NULL;
+    struct ctr_trace *window;
+    const char *found;
+    bool whole;
 
     if (status) {
         return status;
     }
-    status = find_window(x, prog, *path, *tr, needed, quiet, &found);
+    status = find_window(x, prog, *path, *tr, flags, needed, quiet, &window, &whole);
     if (status) {
+        if (status == TOOL_NOTHING) {
+            tool_trace_status(prog, *path, *tr, quiet);
+        }
         ctr_close(*tr);
         return status;
     }
-    if (found == *path) {
-        return TOOL_OK;
-    }
-    if (found) {
+    if (window) {
         x->light = *tr;
         x->light_path = *path;
-        *path = found;
-        return tool_trace_open(prog, found, flags, tr);
+        *path = x->name;
+        *tr = window;
+        return TOOL_OK;
     }
-    found = expansion_find(x, prog, *path, *tr, needed, quiet);
+    found = whole ? expansion_find(x, prog, *path, *tr, needed, quiet) : *path;
     if (found != *path) {
         ctr_close(*tr);
         *path = found;

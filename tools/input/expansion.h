@@ -34,10 +34,11 @@ enum expansion_state expansion_check(const char *name, const struct ctr_trace *l
  * whose program had one thread, for a question about a moment or a stretch of a long run.
  */
 char *expansion_window_name(const char *path);
-/* The same of it: EXPANSION_KEPT if it has these kinds of the instructions from..to-1. */
-enum expansion_state expansion_window_check(const char *name,
-                                            const struct ctr_trace *light,
-                                            uint32_t events, uint64_t from, uint64_t to);
+/* The same of it: EXPANSION_KEPT if it has these kinds of the instructions from..to-1; then it
+ * is opened, with `flags' as for ctr_open. */
+enum expansion_state expansion_window_open(struct ctr_trace **tr, const char *name,
+                                           unsigned flags, const struct ctr_trace *light,
+                                           uint32_t events, uint64_t from, uint64_t to);
 
 /* The kinds that cannoli-expand can add, CTR_HAS_*. */
 #define EXPANSION_KINDS                                                                  \

@@ -56,14 +56,15 @@ static bool same_recording(const struct ctr_info *a, const struct ctr_info *b)
 }
 
 /* Opens what is there under a name; EXPANSION_KEPT: it is in *tr. */
-static enum expansion_state open_file(const char *name, struct ctr_trace **tr)
+static enum expansion_state open_file(const char *name, unsigned flags,
+                                      struct ctr_trace **tr)
 {
     int ret;
 
     if (access(name, F_OK)) {
         return EXPANSION_NONE;
     }
-    ret = ctr_open(tr, name, 0, NULL);
+    ret = ctr_open(tr, name, flags, NULL);
     return !ret                        ? EXPANSION_KEPT
            : ret == -CTR_E_UNSUPPORTED ? EXPANSION_OLD
                                        : EXPANSION_NOT_ONE;
@@ -74,7 +75,7 @@ enum expansion_state expansion_check(const char *name, const struct ctr_trace *l
 {
     struct ctr_info info, have;
     struct ctr_trace *tr;
-    enum expansion_state state = open_file(name, &tr);
+    enum expansion_state state = open_file(name, 0, &tr);
 
     *events = 0;
     if (state != EXPANSION_KEPT) {
@@ -92,28 +93,29 @@ enum expansion_state expansion_check(const char *name, const struct ctr_trace *l
     return state;
 }
 
-enum expansion_state expansion_window_check(const char *name,
-                                            const struct ctr_trace *light,
-                                            uint32_t events, uint64_t from, uint64_t to)
+enum expansion_state expansion_window_open(struct ctr_trace **tr, const char *name,
+                                           unsigned flags, const struct ctr_trace *light,
+                                           uint32_t events, uint64_t from, uint64_t to)
 {
+    enum expansion_state state = open_file(name, flags, tr);
     struct ctr_info info, have;
-    struct ctr_trace *tr;
     const struct ctr_thread *t;
-    enum expansion_state state = open_file(name, &tr);
 
     if (state != EXPANSION_KEPT) {
         return state;
     }
     ctr_trace_info(light, &info);
-    ctr_trace_info(tr, &have);
-    t = ctr_trace_thread(tr, 0);
+    ctr_trace_info(*tr, &have);
+    t = ctr_trace_thread(*tr, 0);
     if (have.events & CTR_HAS_INPUT || have.selection[0]) {
         state = EXPANSION_NOT_ONE;
     } else if (!same_recording(&info, &have) || have.threads != 1 ||
                events & ~have.events || t->first > from || t->first + t->insns < to) {
         state = EXPANSION_OLD;
     }
-    ctr_close(tr);
+    if (state != EXPANSION_KEPT) {
+        ctr_close(*tr);
+    }
     return state;
 }
 

@@ -214,8 +214,10 @@ static int part_of_state(struct command_line *c, const struct locate_request *re
     struct ctr_moment at;
     int status;
 
-    /* Calls and last writers are of all that ran before. */
-    if (c->stack || c->writers || moment_symbols(&c->state)) {
+    /* Calls and last writers are of all that ran before; times are those at which chunks
+     * begin, which are others in a window. */
+    if (c->stack || c->writers || moment_symbols(&c->state) ||
+        c->state.kind == MOMENT_TIME) {
         return TOOL_OK;
     }
     status = moment_find(&c->state, &all, request, c->dump.opt.jobs, &at);
@@ -234,13 +236,14 @@ static int part_of_range(struct command_line *c, const struct locate_request *re
     struct ctr_filter span;
     int status;
 
-    if ((moment_symbols(&f->from) | moment_symbols(&f->to)) != 0) {
+    if ((moment_symbols(&f->from) | moment_symbols(&f->to)) != 0 || f->from_ns ||
+        f->to_ns) {
         return TOOL_OK;
     }
     status = filter_options_span(f, request, c->dump.opt.jobs, &span);
     if (status || (span.from_ns && !span.from_thread) ||
-        (span.to_ns && !span.to_thread)) {
-        return status; /* times are no places of a thread */
+        (span.to_ns && !span.to_thread) || (span.to && span.from >= span.to)) {
+        return status; /* times are no places of a thread; nothing is selected */
     }
     if (f->from.kind) {
         set_ordinal(&f->from, span.from);
@@ -262,7 +265,7 @@ static int part_of(void *arg, struct ctr_trace *light, uint64_t *from, uint64_t 
         .prog = PROG, .path = c->dump.opt.path, .option = "--state", .trace = light};
     struct ctr_info info;
 
-    if (c->search.option || c->find.text) {
+    if (c->info || c->search.option || c->find.text) {
         return TOOL_OK;
     }
     ctr_trace_info(light, &info);
