@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Jitter libraries in machines.
 
-library    one that decides by the vCPU: what is recorded is what the vCPUs that it chooses
-           ran, of code that all of them run, as QEMU's log has it
+library    one that decides by the privilege: what is recorded is what a whole recording shows
+           with --user; one that decides by the vCPU: what is recorded is what the vCPUs that it
+           chooses ran, of code that all of them run, as QEMU's log has it (where a program has
+           several)
 """
 import json
 import os
@@ -11,15 +13,19 @@ import common
 import machines
 from common import Failure
 
-NAMES = {target: ["library"] for target in ("aarch64-softmmu", "arm-softmmu", "x86_64-softmmu")}
-# Records what odd vCPUs do; with the argument "shared", without translations of their own.
+NAMES = {target: ["library"] for target in machines.MACHINES}
+# Records what odd vCPUs do; with the argument "shared", without translations of their own; with
+# "users" what code without privileges does.
 LIBRARY = r"""
 #include <string.h>
+#include "cannoli/events.h"
 #include "cannoli/jitter.h"
+static int users;
 static int load(const struct cannoli_host *host, const char *args, void **state)
 {
     (void)state;
-    if (!strcmp(args, "shared")) {
+    users = !strcmp(args, "users");
+    if (users || !strcmp(args, "shared")) {
         return 0;
     }
     if (host->version < 4 || !host->per_vcpu()) {
@@ -31,6 +37,9 @@ static int load(const struct cannoli_host *host, const char *args, void **state)
 static int odd(void *state, const struct cannoli_insn *insn)
 {
     (void)state;
+    if (users) {
+        return CTR_PRIVILEGE_USERS & 1u << insn->privilege ? CANNOLI_ALWAYS : CANNOLI_NEVER;
+    }
     return insn->vcpu & 1 ? CANNOLI_ALWAYS : CANNOLI_NEVER;
 }
 const struct cannoli_jitter cannoli_jitter = {
@@ -67,11 +76,21 @@ def recorded(tools, target, library):
     return command, ran
 
 
-def library(tools, target):
-    path = build(tools)
+def by_privilege(tools, target, path):
+    trace, _, _ = machines.record(tools, target, ("--events", "exec"))
+    users, others = (machines.pcs_of(tools, trace, option) for option in ("--user", "--kernel"))
+    trace, _, _ = machines.record(tools, target, ("--events", "exec", "--jitter", path + ",users"))
+    chosen = machines.pcs_of(tools, trace)
+    common.drop_file(trace)
+    if chosen != users or len(users) < 100 or len(others) < 1000:
+        raise Failure("by privilege: %d instructions, with --user %d, others %d"
+                      % (len(chosen), len(users), len(others)))
+    return "%d instructions of users" % len(users)
+
+
+def by_one_vcpu(tools, target, path):
     command, chosen = recorded(tools, target, path)
     _, none = recorded(tools, target, path + ",shared")
-    common.drop_file(path)
     if none:
         raise Failure("with shared translations, these have a vCPU: %r" % list(none))
     log = path + ".log"
@@ -90,6 +109,15 @@ def library(tools, target):
         raise Failure("the vCPUs share %d instructions" % len(shared))
     return "%d instructions of 2 vCPUs, %d of the code are run by others, too" % (
         sum(map(len, chosen.values())), len(shared))
+
+
+def library(tools, target):
+    path = build(tools)
+    said = by_privilege(tools, target, path)
+    if "vcpus" in machines.NAMES[target]:
+        said += "; " + by_one_vcpu(tools, target, path)
+    common.drop_file(path)
+    return said
 
 
 RUN = {"library": library}
