@@ -2,7 +2,10 @@
 """Long runs of machines, in the full run: the instructions in their order, and the addresses and
 sizes of what they loaded and stored, as a plugin of ours sees them with one-insn-per-tb: windows.h.
 
-boot       a whole boot of Debian's kernel, from its first instruction to the power switch
+boot       a whole boot of Debian's kernel, from its first instruction to the power switch; of
+           one that is never the same (ppc64, s390x) the plugin is in the recorded run, and only
+           the order of instructions is compared: it shows the store of a compare-and-swap that
+           fails, and does not see what some helpers access
 far        firmware, as far as it takes to get into what it starts: U-Boot after OpenSBI, EDK2's
            later phases
 """
@@ -18,7 +21,7 @@ import machines
 from common import Failure, Skip
 
 NAMES = {**{target: ["boot", "far"] for target in ("aarch64-softmmu", "x86_64-softmmu", "riscv64-softmmu")},
-         "arm-softmmu": ["far"]}
+         "arm-softmmu": ["far"], "ppc64-softmmu": ["boot"], "s390x-softmmu": ["boot"]}
 FAR = 40000000  # instructions; OpenSBI takes 12 million
 
 
@@ -49,13 +52,16 @@ def boot(tools, target, full):
     library = plugin(tools)
     command = linux.command(tools, target, machines.CLOCK, "quiet", vcpus=1)
     trace = os.path.join(tools.work, "boot-%s.ctr" % target)
-    recorded = common.record(tools, trace, command, options=("--events", "exec,mem"))
     witness = trace + ".witness"
-    plain = subprocess.run([*command, "-accel", "tcg,one-insn-per-tb=on", "-plugin",
-                            "%s,out=%s" % (library, witness)],
-                           stdin=subprocess.DEVNULL, capture_output=True, timeout=common.PATIENCE)
-    if plain.stdout != recorded.stdout or b"end\r\n" not in plain.stdout:
-        raise Failure("the console has %r, recorded %r" % (plain.stdout[-200:], recorded.stdout[-200:]))
+    watched = [*command, "-plugin", "%s,out=%s" % (library, witness)]
+    varies = target in machines.VARY
+    recorded = common.record(tools, trace, watched if varies else command,
+                             options=("--events", "exec,mem"))
+    printed = recorded.stdout if varies else subprocess.run(
+        [*watched, "-accel", "tcg,one-insn-per-tb=on"], stdin=subprocess.DEVNULL,
+        capture_output=True, timeout=common.PATIENCE).stdout
+    if printed != recorded.stdout or b"end\r\n" not in printed:
+        raise Failure("the console has %r, recorded %r" % (printed[-200:], recorded.stdout[-200:]))
     with open(witness, encoding="ascii") as f:
         wanted = f.read().splitlines()
     seen = lines_of(tools, trace)
@@ -63,7 +69,7 @@ def boot(tools, target, full):
     # keep the processors busy.
     whole = min(len(seen), len(wanted)) - 1
     for a, b in zip(seen[:whole], wanted):
-        if a != b:
+        if a.split()[:2] != b.split()[:2] or (a != b and not varies):
             raise Failure("up to instruction %s: %s, the plugin has %s" % (a.split()[0], a, b))
     if abs(len(seen) - len(wanted)) > 50 or whole < 1000:
         raise Failure("%d windows, the plugin has %d" % (len(seen), len(wanted)))
