@@ -95,7 +95,7 @@ no_window() {
 no_window 4 --to 0 -e mem
 no_window 4 --from $n --count 0 -e mem
 no_window 4 --from syscall:write/2 --count 50 -e mem --from-time 0.01
-no_window 0 --state=0.05s
+no_window 0 --state=0.01s
 no_window 0 --info --from $n --count 10 -e mem
 # Several tools at once, each with the window that it needs
 rm -f l.ctr.window
