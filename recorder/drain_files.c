@@ -56,9 +56,8 @@ static void report(const struct finding *f, const struct ctr_map *m)
 }
 
 /* A mapping that is shared has become writable: that is as if it were mapped so. */
-static int found(void *arg, struct embed_file *file)
+static void report_file(const struct finding *f, const struct embed_file *file)
 {
-    const struct finding *f = arg;
     const struct ctr_map m = {.op = CTR_MAP_MMAP,
                               .prot = MAPPING_WRITES,
                               .flags = MAPPING_SHARED,
@@ -69,8 +68,15 @@ static int found(void *arg, struct embed_file *file)
                               .inode = file->inode,
                               .path = {file->path, file->bytes - 1}};
 
-    if (file->written == 1) {
-        report(f, &m);
+    report(f, &m);
+}
+
+static int found(void *arg, struct embed_file *file)
+{
+    const struct finding *f = arg;
+
+    if (file->written == EMBED_WRITES) {
+        report_file(f, file);
     }
     return submit(f->d, f->process, file);
 }

@@ -17,6 +17,9 @@
  * are mapped.  BY_EVENTS: TOUCHED with values or registers, else none. */
 enum embed_mode { EMBED_NONE, EMBED_TOUCHED, EMBED_ALL, EMBED_BY_EVENTS };
 
+/* Whether a mapping writes to its file; MAY: more are not followed. */
+enum { EMBED_READS, EMBED_WRITES, EMBED_MAY_WRITE };
+
 /* A file that was mapped; one piece of memory. */
 struct embed_file {
     uint64_t dev, inode;          /* as the event has them */
@@ -24,7 +27,7 @@ struct embed_file {
     uint64_t start, size, offset; /* of the mapping */
     int32_t pid; /* of a process that has mapped it, for the recorder; 0: not known */
     uint32_t in_part; /* 1: only what is accessed of it is wanted */
-    uint32_t written; /* 1: the mapping writes to the file, 2: that is not known */
+    uint32_t written; /* EMBED_READS ... */
     uint32_t bytes;   /* of the path, with its NUL */
     char path[];
 };

@@ -29,7 +29,7 @@ struct embed_file *embed_of_event(const struct ctr_map *m, uint64_t time_ns, pid
         f->offset = m->offset;
         f->pid = pid;
         f->in_part = mode == EMBED_TOUCHED && !(m->prot & MAPPING_CODE);
-        f->written = mapping_writes_file(m);
+        f->written = mapping_writes_file(m) ? EMBED_WRITES : EMBED_READS;
         f->bytes = (uint32_t)m->path.n + 1;
         memcpy(f->path, m->path.p, m->path.n);
     }

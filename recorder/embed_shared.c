@@ -110,7 +110,7 @@ static int make_room(const struct call *c)
         i++;
     }
     if (i == s->n) {
-        return report(c, 0, 2);
+        return report(c, 0, EMBED_MAY_WRITE);
     }
     free(s->v[i].file);
     remove_range(s, i);
@@ -125,7 +125,7 @@ static int add(const struct call *c, uint64_t start, uint64_t end,
     int err = 0;
 
     if (is_late(s, start, end, c->time_ns)) {
-        file->written = 1;
+        file->written = EMBED_WRITES;
         return c->found(c->arg, file);
     }
     if (s->n == MAX_RANGES) {
@@ -172,7 +172,7 @@ static int protect(const struct call *c)
 
         if (r->start < c->end && c->start < r->end && r->from_ns <= c->time_ns &&
             c->time_ns <= r->to_ns) {
-            err = report(c, i, 1);
+            err = report(c, i, EMBED_WRITES);
         }
     }
     if (s->n_writable >= MAX_WRITABLE) {
@@ -212,7 +212,7 @@ static int move(const struct call *c)
         }
         memcpy(file, r->file, embed_file_bytes(r->file));
         if (s->n == MAX_RANGES) { /* none is removed from the list while it is walked */
-            file->written = 2;
+            file->written = EMBED_MAY_WRITE;
             err = c->found(c->arg, file);
         } else {
             err = add(c, c->start, c->end, file);

@@ -44,6 +44,7 @@ enum tool_parsed expansion_parse(struct expansion *x, int key, const char *arg)
 /* Of what an expansion is made, and where. */
 struct order {
     const char *path, *name;
+    struct ctr_info light;
     const char *made;         /* the name of a window until it is opened */
     uint32_t events, missing; /* of events, what the light trace has not */
     uint64_t from, to;        /* to 0: all */
@@ -146,9 +147,9 @@ static bool is_own(const char *path, const struct ctr_info *info)
 
 /* Makes what is ordered, if that may be done; else a line says why not. */
 static bool carry_out(const struct expansion *x, const char *prog, const struct order *o,
-                      const struct ctr_info *light, bool quiet)
+                      bool quiet)
 {
-    if (!is_own(o->path, light)) {
+    if (!is_own(o->path, &o->light)) {
         tool_error(prog,
                    "%s was not recorded by you, here: its program is not executed again "
                    "unless you run cannoli-expand",
@@ -161,45 +162,40 @@ static bool carry_out(const struct expansion *x, const char *prog, const struct 
     return make(x, prog, o, quiet);
 }
 
-/* The kinds that the trace should have and has not, if it can be expanded. */
-static uint32_t missing_in(const struct expansion *x, const struct ctr_info *info,
-                           uint32_t needed)
+/* What has to be there of the whole trace; false: nothing, or there is no memory. */
+static bool order_whole(struct order *o, struct expansion *x, const char *path,
+                        const struct ctr_trace *tr, uint32_t needed)
 {
-    return x->never || !(info->events & CTR_HAS_INPUT) || !info->seekable
-               ? 0
-               : needed & EXPANSION_KINDS & ~info->events;
+    *o = (struct order){.path = path};
+    ctr_trace_info(tr, &o->light);
+    if (x->never || !(o->light.events & CTR_HAS_INPUT) || !o->light.seekable) {
+        return false;
+    }
+    o->missing = needed & EXPANSION_KINDS & ~o->light.events;
+    o->events = o->missing | (o->light.events & EXPANSION_KINDS);
+    if (o->missing) {
+        x->name = expansion_name(path);
+    }
+    o->name = x->name;
+    return o->name;
+}
+
+static bool is_there(const struct order *o, const struct ctr_trace *tr)
+{
+    uint32_t kept;
+
+    return expansion_check(o->name, tr, &kept) == EXPANSION_KEPT && !(o->missing & ~kept);
 }
 
 const char *expansion_find(struct expansion *x, const char *prog, const char *path,
                            const struct ctr_trace *tr, uint32_t needed, bool quiet)
 {
-    struct order order = {.path = path};
-    struct ctr_info info;
-    uint32_t kept;
+    struct order o;
 
-    ctr_trace_info(tr, &info);
-    order.missing = missing_in(x, &info, needed);
-    order.events = order.missing | (info.events & EXPANSION_KINDS);
-    if (!order.missing || !(x->name = expansion_name(path))) {
-        return path;
-    }
-    if (expansion_check(x->name, tr, &kept) == EXPANSION_KEPT &&
-        !(order.missing & ~kept)) {
-        return x->name;
-    }
-    order.name = x->name;
-    return carry_out(x, prog, &order, &info, quiet) ? x->name : path;
-}
-
-/* Whether the whole expansion is there, with these kinds. */
-static bool is_expanded(const char *path, const struct ctr_trace *tr, uint32_t missing)
-{
-    char *name = expansion_name(path);
-    uint32_t kept = 0;
-    const bool there = name && expansion_check(name, tr, &kept) == EXPANSION_KEPT;
-
-    free(name);
-    return there && !(missing & ~kept);
+    return order_whole(&o, x, path, tr, needed) &&
+                   (is_there(&o, tr) || carry_out(x, prog, &o, quiet))
+               ? x->name
+               : path;
 }
 
 /* Whether the last instructions may not be executed again: what clocks showed was lost. */
@@ -211,9 +207,8 @@ static bool may_lack_end(const struct ctr_trace *light)
 }
 
 /* Makes a window and opens it, before it gets its name: another tool may make one, too. */
-static int make_window(struct expansion *x, const char *prog, struct order *o,
-                       const struct ctr_info *light, unsigned flags, bool quiet,
-                       struct ctr_trace **window)
+static int make_window(const struct expansion *x, const char *prog, struct order *o,
+                       unsigned flags, bool quiet, struct ctr_trace **window)
 {
     char *made = NULL;
     int status;
@@ -223,7 +218,7 @@ static int make_window(struct expansion *x, const char *prog, struct order *o,
         return TOOL_OK;
     }
     o->made = made;
-    if (!carry_out(x, prog, o, light, quiet)) {
+    if (!carry_out(x, prog, o, quiet)) {
         free(made);
         return TOOL_OK;
     }
@@ -241,64 +236,57 @@ static int make_window(struct expansion *x, const char *prog, struct order *o,
 }
 
 /*
- * Opens a window that has what the tool needs of the trace, which is made now if it is not there.
+ * Opens a window that has what the tool needs of the whole, which is made now if it is not there.
  * *window NULL: there is none; *whole: then the whole expansion is what it needs.
  */
-static int find_window(struct expansion *x, const char *prog, const char *path,
-                       struct ctr_trace *tr, unsigned flags, uint32_t needed, bool quiet,
+static int find_window(struct expansion *x, const char *prog, struct order o,
+                       struct ctr_trace *tr, unsigned flags, bool quiet,
                        struct ctr_trace **window, bool *whole)
 {
-    struct order order = {.path = path, .events = EXPANSION_KINDS}; /* little of each */
+    const uint64_t insns = o.light.insns;
     uint64_t from = 0, to = UINT64_MAX;
     enum expansion_state state;
-    struct ctr_info info;
     int status;
 
     *window = NULL;
     *whole = true;
-    ctr_trace_info(tr, &info);
-    order.missing = missing_in(x, &info, needed);
-    if (!x->part || !order.missing || info.threads != 1 || info.insns < WINDOW_RUN ||
-        may_lack_end(tr) || is_expanded(path, tr, order.missing)) {
+    if (!x->part || o.light.threads != 1 || insns < WINDOW_RUN || may_lack_end(tr)) {
         return TOOL_OK;
     }
     status = x->part(x->part_arg, tr, &from, &to);
-    to = to < info.insns ? to : info.insns;
-    if (status || from >= to || to - from >= info.insns / WINDOW_PART) {
+    to = to < insns ? to : insns;
+    if (status || from >= to || to - from >= insns / WINDOW_PART ||
+        !(x->window = expansion_window_name(o.path))) {
         return status;
     }
-    order.from = from > WINDOW_MORE ? from - WINDOW_MORE : 0;
-    order.to = info.insns - to > WINDOW_MORE ? to + WINDOW_MORE : info.insns;
-    x->name = expansion_window_name(path);
-    if (!x->name) {
-        return TOOL_OK;
-    }
-    order.name = x->name;
-    state = expansion_window_open(window, x->name, flags, tr, order.events, from, to);
+    o.name = x->window;
+    o.events = EXPANSION_KINDS; /* little of each */
+    o.from = from > WINDOW_MORE ? from - WINDOW_MORE : 0;
+    o.to = insns - to > WINDOW_MORE ? to + WINDOW_MORE : insns;
+    state = expansion_window_open(window, o.name, flags, tr, o.events, from, to);
     if (state == EXPANSION_KEPT) {
         return TOOL_OK;
     }
     *window = NULL;
-    if (state == EXPANSION_NOT_ONE) {
-        expansion_fini(x);
-        return TOOL_OK;
-    }
-    *whole = false; /* if this cannot be made, nor can that */
-    return make_window(x, prog, &order, &info, flags, quiet, window);
+    *whole = state == EXPANSION_NOT_ONE; /* else, if this cannot be made, nor can that */
+    return *whole ? TOOL_OK : make_window(x, prog, &o, flags, quiet, window);
 }
 
 int expansion_open(struct expansion *x, const char *prog, const char **path,
                    unsigned flags, uint32_t needed, bool quiet, struct ctr_trace **tr)
 {
     int status = tool_trace_open(prog, *path, flags, tr);
-    struct ctr_trace *window;
-    const char *found;
-    bool whole;
+    struct ctr_trace *window = NULL;
+    bool there, whole = true;
+    struct order o;
 
-    if (status) {
+    if (status || !order_whole(&o, x, *path, *tr, needed)) {
         return status;
     }
-    status = find_window(x, prog, *path, *tr, flags, needed, quiet, &window, &whole);
+    there = is_there(&o, *tr);
+    if (!there) {
+        status = find_window(x, prog, o, *tr, flags, quiet, &window, &whole);
+    }
     if (status) {
         if (status == TOOL_NOTHING) {
             tool_trace_status(prog, *path, *tr, quiet);
@@ -309,15 +297,12 @@ int expansion_open(struct expansion *x, const char *prog, const char **path,
     if (window) {
         x->light = *tr;
         x->light_path = *path;
-        *path = x->name;
+        *path = x->window;
         *tr = window;
-        return TOOL_OK;
-    }
-    found = whole ? expansion_find(x, prog, *path, *tr, needed, quiet) : *path;
-    if (found != *path) {
+    } else if (there || (whole && carry_out(x, prog, &o, quiet))) {
         ctr_close(*tr);
-        *path = found;
-        status = tool_trace_open(prog, found, flags, tr);
+        *path = x->name;
+        status = tool_trace_open(prog, *path, flags, tr);
     }
     return status;
 }
@@ -336,5 +321,6 @@ void expansion_fini(struct expansion *x)
         x->light = NULL;
     }
     free(x->name);
-    x->name = NULL;
+    free(x->window);
+    x->name = x->window = NULL;
 }

@@ -77,7 +77,7 @@ struct expansion {
     int (*part)(void *part_arg, struct ctr_trace *light, uint64_t *from, uint64_t *to);
     void *part_arg;
     /* private */
-    char *name;
+    char *name, *window;
     struct ctr_trace *light; /* that the trace opened is a window of */
     const char *light_path;
 };

@@ -119,28 +119,26 @@ enum expansion_state expansion_window_open(struct ctr_trace **tr, const char *na
     return state;
 }
 
-void expansion_list(uint32_t events, char *to)
+/* The kinds of events, in their order: their words, or what they are. */
+static void join(uint32_t events, bool words, const char *between, char *to, size_t size)
 {
     size_t n = 0;
 
     to[0] = 0;
     for (size_t i = 0; i < NR_KINDS; i++) {
         if (events & kinds[i].has) {
-            n += (size_t)snprintf(to + n, EXPANSION_TEXT - n, "%s%s", n ? "," : "",
-                                  kinds[i].word);
+            n += (size_t)snprintf(to + n, size - n, "%s%s", n ? between : "",
+                                  words ? kinds[i].word : kinds[i].what);
         }
     }
 }
 
+void expansion_list(uint32_t events, char *to)
+{
+    join(events, true, ",", to, EXPANSION_TEXT);
+}
+
 void expansion_describe(uint32_t events, char *to)
 {
-    size_t n = 0;
-
-    to[0] = 0;
-    for (size_t i = 0; i < NR_KINDS; i++) {
-        if (events & kinds[i].has) {
-            n += (size_t)snprintf(to + n, EXPANSION_WORDS - n, "%s%s", n ? ", " : "",
-                                  kinds[i].what);
-        }
-    }
+    join(events, false, ", ", to, EXPANSION_WORDS);
 }
