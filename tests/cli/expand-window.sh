@@ -46,7 +46,6 @@ window() {
     local words=$1
     shift
     run 0 "$dump" "$@" l.ctr
-    status=0
     grep -qx "tracedump: l.ctr has no $words: executing the program again, for l.ctr.window (ordinals [0-9]* to [0-9]*)" stderr ||
         fail "no window for $*: $(cat stderr)"
     answer "$@"
@@ -55,7 +54,6 @@ window() {
 near() {
     cp l.ctr.window before
     run 0 "$dump" "$@" l.ctr
-    status=0
     silent "near: $*"
     same before l.ctr.window "another window for $*"
     answer "$@"
@@ -63,13 +61,13 @@ near() {
 # Times are those at which chunks begin.
 answer() {
     grep -v -e '^time ' stdout >got
-    "$dump" "$@" whole.ctr >want
-    [ $? -eq "$status" ] || fail "status of $*"
+    "$dump" "$@" whole.ctr >want || fail "status of $*"
     sed -i '/^time /d' want
     same want got "the answer to $*"
     [ -s want ] || fail "no answer to $*"
     [ ! -e l.ctr.expanded ] || fail "all was expanded for $*"
 }
+
 window 'accesses, values, registers' --state=$n --memory=table+16384
 near --state=$((n + 3000000)) --memory=table+0x4000
 near --from $n --count 1000 -e all

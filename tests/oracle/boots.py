@@ -46,6 +46,14 @@ def lines_of(tools, trace, *options):
     return done.stdout.splitlines()
 
 
+def same(what, seen, wanted, columns=None):
+    """Windows are what the plugin has, or so many columns of each."""
+    for a, b in zip(seen, wanted):
+        if a.split()[:columns] != b.split()[:columns]:
+            raise Failure("%s: up to instruction %s: %s, the plugin has %s"
+                          % (what, a.split()[0], a, b))
+
+
 def boot(tools, target, full):
     if not full:
         raise Skip("in the full run only")
@@ -68,9 +76,7 @@ def boot(tools, target, full):
     # The machine runs on until QEMU notices the power switch, which takes a while where others
     # keep the processors busy.
     whole = min(len(seen), len(wanted)) - 1
-    for a, b in zip(seen[:whole], wanted):
-        if a.split()[:2] != b.split()[:2] or (a != b and not varies):
-            raise Failure("up to instruction %s: %s, the plugin has %s" % (a.split()[0], a, b))
+    same(target, seen[:whole], wanted, 2 if varies else None)
     if abs(len(seen) - len(wanted)) > 50 or whole < 1000:
         raise Failure("%d windows, the plugin has %d" % (len(seen), len(wanted)))
     less = lines_of(tools, trace, "--forget", "100000000")
@@ -107,10 +113,7 @@ def far(tools, target, full):
         trace = firmware.record(tools, target, words, FAR, "exec,mem")
         seen = lines_of(tools, trace)[:-1]
         wanted = run_plugin(words, library, trace + ".witness", len(seen))
-        for a, b in zip(seen, wanted):
-            if a != b:
-                raise Failure("%s: up to instruction %s: %s, the plugin has %s"
-                              % (name, a.split()[0], a, b))
+        same(name, seen, wanted)
         if len(wanted) < len(seen) or len(seen) < 100:
             raise Failure("%s: %d windows, the plugin has %d" % (name, len(seen), len(wanted)))
         for path in (trace, trace + ".witness"):
