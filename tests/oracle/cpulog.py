@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: MIT
 """QEMU's log of registers before each instruction (-one-insn-per-tb -d exec,cpu,fpu,nochain),
-for targets whose registers QEMU's plugins do not see: mips, mipsel."""
+for targets whose registers QEMU's plugins do not see: mips, mipsel, mips64el."""
+import itertools
 import re
 
 OPTIONS = ["-d", "exec,cpu,fpu,nochain"]
 # How a line begins, and the registers in it
-LINES = [("pc=", re.compile(r"(HI|LO)=0x(\w+)")), ("GPR", re.compile(r"(\w\w) (\w{8})\b")),
+LINES = [("pc=", re.compile(r"(HI|LO)=0x(\w+)")), ("GPR", re.compile(r"(\w\w) (\w{8}|\w{16})\b")),
          ("CP0 ", re.compile(r"(Status|Cause) +0x(\w+)")), ("CP1 ", re.compile(r"FC(R31) 0x(\w+)"))]
 NAMES = {"r31": "fcsr"}
 FLOAT = re.compile(r" ?f(\d+): w:\w+ d:(\w{8})(\w{8})")
@@ -40,11 +41,11 @@ def states(log):
         yield state
 
 
-def as_execlog(log, out):
+def as_execlog(log, out, most=None):
     """Writes the lines that the plugin execlog would, with the registers that each
-    instruction changed."""
+    instruction changed; at most so many."""
     last, known = None, {}
-    for state in states(log):
+    for state in itertools.islice(states(log), most):
         changes = []
         for line in state if last is None else set(state).difference(last):
             changes += [(name, value) for name, value in registers_of(line) if known.get(name) != value]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""What QEMU's plugin execlog says of registers of s390x, as a trace has it: the plugin takes
-the first byte of a value for the lowest one, gdb has vector registers 0 to 15 in halves, and
-EXECUTE has two lines, the second one of what it executes."""
+"""What QEMU's plugin execlog says of registers of big-endian targets, as a trace has it: the
+plugin takes the first byte of a value for the lowest one.  Of s390x gdb has vector registers
+0 to 15 in halves, and EXECUTE has two lines, the second one of what it executes."""
 import os
 import re
 
@@ -12,14 +12,18 @@ EXECUTE = (0x44, 0xc6)
 NAMES = {"last_break": "bea"}
 
 
-class Registers:
+class BigEndian:
+    def changes(self, line):
+        return {name: bytes.fromhex(value)[::-1].hex() for name, value in CHANGE.findall(line)}
+
+
+class S390x(BigEndian):
     def __init__(self):
         self.high, self.low = ["0" * 16] * 16, ["0" * 16] * 16
 
     def changes(self, line):
         found = {}
-        for name, value in CHANGE.findall(line):
-            value = bytes.fromhex(value)[::-1].hex()
+        for name, value in super().changes(line).items():
             half = HALF.match(name)
             if half:
                 n = int(half[1] or half[2])
@@ -48,11 +52,12 @@ def instructions(lines):
     yield before
 
 
-def convert(log):
+def convert(log, target):
     """Changes the log in place."""
-    registers = Registers()
+    s390x = target == "s390x-softmmu"
+    registers = S390x() if s390x else BigEndian()
     with open(log, encoding="ascii") as f, open(log + ".part", "w", encoding="ascii") as out:
-        for line in instructions(f):
+        for line in instructions(f) if s390x else map(str.rstrip, f):
             found = registers.changes(line)
             out.write(CHANGE.sub("", line) + "".join(", %s -> 0x%s" % change for change in found.items())
                       + "\n")

@@ -3,16 +3,20 @@
 
 firmware   EDK2, U-Boot, SeaBIOS, OpenSBI, SLOF and others
 kernel     Debian's kernels, see linux.py
+registers  of firmware, where no program of ours runs (machines.py)
 
-Both are compared as the exact cases of machines.py.  QEMU's monitor ends the machine.
+They are compared as the cases exact and registers of machines.py.  QEMU's monitor ends the machine.
 """
 import array
+import itertools
 import json
 import os
 import subprocess
 import time
 
 import common
+import cpulog
+import execlog
 import linux
 import machines
 from common import Failure, Skip
@@ -55,7 +59,13 @@ FIRMWARE = {
     "s390x-softmmu": ["-M s390-ccw-virtio -m 512 " + DATA + "-bios /usr/share/qemu/s390-ccw.img"],
 }
 KERNELS = ("aarch64-softmmu", "arm-softmmu", "i386-softmmu", "ppc64-softmmu")
-NAMES = {target: ["firmware", "kernel"] if target in KERNELS else ["firmware"] for target in FIRMWARE}
+# By target: what the witness reports and a recording does not have
+NOT_RECORDED = {"i386-softmmu": ["eflags", "cs_base", "ds_base", "es_base", "ss_base", "eip"],
+                "mips64el-softmmu": ["badvaddr", "w*"],
+                "ppc64-softmmu": ["pc"]}
+COMPUTED = {"ppc64-softmmu": {"dec", "hdec", "tb"}}  # by QEMU, when they are read
+NAMES = {target: ["firmware", *["kernel"] * (target in KERNELS), *["registers"] * (target in NOT_RECORDED)]
+         for target in FIRMWARE}
 
 
 def swapped(tools, image):
@@ -138,4 +148,38 @@ def kernel(tools, target, full):
     return begin(tools, target, linux.command(tools, target, CALM, vcpus=1), 1200000)
 
 
-RUN = {"firmware": firmware, "kernel": kernel}
+def log_registers(tools, target, words, log, insns):
+    """Writes what the witness says of so many instructions."""
+    pipe = log + ".pipe"
+    os.mkfifo(pipe)
+    logged = target == "mips64el-softmmu"
+    witness = machines.run_witness(words, cpulog.OPTIONS if logged else [
+        "-d", "plugin", "-plugin", tools.plugin("execlog") + ",reg=*"], pipe)
+    try:
+        with open(pipe, encoding="ascii", errors="replace") as f, open(log, "w", encoding="ascii") as out:
+            if logged:
+                cpulog.as_execlog(f, out, insns)
+            else:
+                out.writelines(itertools.islice(f, insns))
+    finally:
+        witness.kill()
+        witness.communicate()
+        os.unlink(pipe)
+    if target == "ppc64-softmmu":
+        execlog.convert(log, target)
+
+
+def registers(tools, target, full):
+    words = command(tools, target, FIRMWARE[target][0])
+    insns = 400000 if full else 100000
+    trace = record(tools, target, words, insns, "reg")
+    log = trace + ".log"
+    log_registers(tools, target, words, log, insns)
+    said = machines.same_registers(tools, trace, log, NOT_RECORDED[target],
+                                   ["--limit", str(insns - 100)], COMPUTED.get(target, {"none"}))
+    for path in (trace, log):
+        common.drop_file(path)
+    return said
+
+
+RUN = {"firmware": firmware, "kernel": kernel, "registers": registers}

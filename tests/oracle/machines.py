@@ -375,7 +375,7 @@ def log_registers(tools, target, command, recorded, log):
         same_console(run_witness(command, ["-d", "plugin", "-plugin", tools.plugin("execlog") + ",reg=*"],
                                  log), recorded)
         if target == "s390x-softmmu":
-            execlog.convert(log)
+            execlog.convert(log, target)
         return
     pipe = log + ".pipe"
     os.mkfifo(pipe)
@@ -388,22 +388,28 @@ def log_registers(tools, target, command, recorded, log):
         os.unlink(pipe)
 
 
-def registers_of(tools, target, computed, more=(), main=None):
-    trace, command, recorded = record(tools, target, ("--events", "reg"), more, main)
-    log = trace + ".log"
-    log_registers(tools, target, [*command, *more], recorded, log)
-    skips = [w for name in NOT_RECORDED[target] for w in ("--skip", name)]
-    done = subprocess.run([tools.registers, "--machine", *end_of(tools, target, main), *skips,
-                           *IGNORED.get(target, []), "--witness", log, trace],
+def same_registers(tools, trace, log, not_recorded, options, computed):
+    """The registers of a trace are those that the witness reported, but for some."""
+    skips = [w for name in not_recorded for w in ("--skip", name)]
+    done = subprocess.run([tools.registers, "--machine", *options, *skips, "--witness", log, trace],
                           capture_output=True, text=True, timeout=common.PATIENCE)
     if done.returncode:
         raise Failure(done.stdout.strip())
     missing = set(done.stdout.rpartition("not in the trace:")[2].split())
     if missing != computed:
         raise Failure("not in the trace: %r, not %r" % (missing, computed))
+    return done.stdout.strip()
+
+
+def registers_of(tools, target, computed, more=(), main=None):
+    trace, command, recorded = record(tools, target, ("--events", "reg"), more, main)
+    log = trace + ".log"
+    log_registers(tools, target, [*command, *more], recorded, log)
+    said = same_registers(tools, trace, log, NOT_RECORDED[target],
+                          [*end_of(tools, target, main), *IGNORED.get(target, [])], computed)
     for path in (trace, log):
         common.drop_file(path)
-    return done.stdout.strip()
+    return said
 
 
 # Programs for machines with more registers, and what those are: a local APIC; all levels of privileges.

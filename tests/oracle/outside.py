@@ -10,15 +10,12 @@ rebuilt    memory at places in the middle, before and after a snapshot is loaded
 snapshot   the machine is saved, goes on, is loaded and reset: what it counts, RAM, and its events
 debugger   it is stopped and continued, by the monitor and by a debugger, which steps, writes, and
            stops where a function returns to
-hotplug    vCPUs are added while the machine runs
 refused    a machine without TCG, a network card that another process runs: a sentence
-loop       firmware begins again and again: memory of QEMU and of the recorder stays as it is
 
 The program counts for ever, so that its stores say whether anything is missing.
 """
 import json
 import os
-import random
 import resource
 import signal
 import socket
@@ -33,7 +30,6 @@ import common
 import firmware
 import machines
 import physical
-import power
 import ram
 from common import Failure
 from gdbstep import Stub
@@ -45,14 +41,11 @@ NAMES = {target: ["killed", "no-room", "storm", "snapshot", "debugger"]
 for _target in ("aarch64-softmmu", "riscv64-softmmu", "x86_64-softmmu"):
     NAMES[_target].append("rebuilt")
 NAMES["armv7m-softmmu"] = ["killed", "storm", "debugger"]
-NAMES["x86_64-softmmu"] += ["hotplug", "refused", "loop"]
-NAMES["riscv64-softmmu"].append("loop")
+NAMES["x86_64-softmmu"].append("refused")
 MANY = 2000  # rounds
 FAST, SLOW = "shift=0,sleep=off", "shift=8,align=on"  # of -icount
 TAIL = 5000  # instructions
 ROOM = 300000  # bytes
-LOOP, LOOP_FULL = 60, 3600  # resets, of which a minute has a thousand
-GROWTH = 16 << 20           # bytes; a recorder that has begun still fills its buffers
 STORM = 100  # pauses
 # The mnemonic of what stores the number; elsewhere sw
 STORE = {"aarch64-softmmu": "str", "arm-softmmu": "str", "armv7m-softmmu": "str.w", "riscv64-softmmu": "sd",
@@ -516,88 +509,5 @@ def refused(tools, target, full):
     return "a card, %d instructions" % recorded
 
 
-def hotplug(tools, target, full):
-    """SeaBIOS starts the new vCPUs when the machine is reset, and stops them again."""
-    trace = os.path.join(tools.work, "hotplug-%s.ctr" % target)
-    command = firmware.command(tools, target, firmware.FIRMWARE[target][0])
-    command = [w for w in command if w not in ("-no-reboot", "-monitor", "stdio")]
-    command += ["-smp", "1,maxcpus=3,sockets=3,cores=1", "-monitor", "none"]
-    with Running(tools, trace, command, "--events", "exec,pwr,int") as machine:
-        monitor = machine.monitor
-        for number in (1, 2):
-            monitor.call("device_add", driver="qemu64-x86_64-cpu", id="new%d" % number,
-                         **{"socket_id": number, "core_id": 0, "thread_id": 0})
-        monitor.call("system_reset")
-        end = time.monotonic() + common.PATIENCE
-        while True:
-            shown = monitor.human("info registers -a").split("CPU#")[2:]
-            if all("HLT=1" in text and "IP=0000fff0" not in text for text in shown):
-                break
-            if time.monotonic() > end:
-                raise Failure("the new vCPUs do not run, or do not halt")
-            time.sleep(0.05)
-        machine.quit()
-    said = []
-    for thread in info(tools, trace)["threads"][1:]:
-        number = str(thread["tid"] - thread["pid"])
-        events = [json.loads(line) for line in lines(tools, trace, "--events", "exec,pwr", "--cpu", number)]
-        pcs = [int(e["pc"], 16) for e in events if e["kind"] == "exec"]
-        if not pcs or pcs[0] % 4096 or events[-1].get("op") != "halt":
-            raise Failure("vCPU %s: %d instructions, from %r to %r"
-                          % (number, len(pcs), pcs[:1], events[-1:]))
-        said.append("cpu%s: %d instructions from 0x%x" % (number, len(pcs), pcs[0]))
-    if len(said) != 2:
-        raise Failure("%d new vCPUs" % len(said))
-    common.drop_file(trace)
-    return "; ".join(said)
-
-
-def memory_of(pid):
-    """Bytes that it does not share."""
-    with open("/proc/%d/status" % pid, encoding="ascii", errors="replace") as f:
-        return next(int(line.split()[1]) * 1024 for line in f if line.startswith("RssAnon:"))
-
-
-def loop(tools, target, full):
-    """QEMU's translated code has little room: it is thrown away again and again."""
-    trace = os.path.join(tools.work, "loop-%s.ctr" % target)
-    command = firmware.command(tools, target, firmware.FIRMWARE[target][0])
-    command = [w for w in command if w not in ("-no-reboot", "-monitor", "stdio")]
-    command += ["-monitor", "none", "-accel", "tcg,tb-size=8"]
-    samples, boots = [], LOOP_FULL if full else LOOP
-    with Running(tools, trace, command, "--events", "exec,mem,int,pwr") as machine:
-        for i in range(12):
-            for _ in range(boots // 12):
-                time.sleep(random.uniform(0.01, 0.1))
-                resets = machine.monitor.resets
-                machine.monitor.call("system_reset")
-                if machine.monitor.resets == resets:
-                    machine.monitor.wait("RESET")
-            # the recorder keeps the index of what is in the file
-            samples.append((memory_of(machine.qemu),
-                            memory_of(machine.recorder.pid) - os.path.getsize(trace) // 16))
-        machine.quit()
-    resets = machine.monitor.resets
-    for name, early, late in zip(("QEMU", "the recorder"), samples[3], samples[-1]):
-        if late > early + GROWTH:
-            raise Failure("the memory of %s grows: %r" % (name, samples))
-    seen = [json.loads(line) for line in common.dump_lines(tools, trace, "--events", "exec,pwr",
-                                                           "--pc=0x%x" % power.RESET_VECTOR[target])]
-    size = os.path.getsize(trace)
-    whole = info(tools, trace)
-    events = [json.loads(line) for line in common.dump_lines(tools, trace, "--events", "pwr")]
-    events = [o["ordinal"] for o in events if o["op"] == "reset"]
-    # Firmware resets itself, too.  Resets are one where no vCPU runs in between, and none at the end.
-    few = 1 + resets // 50
-    wanted = {0, *events} - {whole["instructions"]}
-    begun = [o["ordinal"] for o in seen if o["kind"] == "exec"]
-    if resets < boots or not resets - few <= len(events) <= resets or begun != sorted(wanted):
-        raise Failure("%d resets, %d events, %d times at the reset vector: %r"
-                      % (resets, len(events), len(begun), sorted(wanted.symmetric_difference(begun))[:5]))
-    common.drop_file(trace)
-    return "%d resets, %d instructions, %d bytes; memory of QEMU and the recorder %r, at the end %r" % (
-        len(events), whole["instructions"], size, samples[3], samples[-1])
-
-
 RUN = {"killed": killed, "no-room": no_room, "storm": storm, "snapshot": snapshot, "rebuilt": rebuilt,
-       "debugger": debugger, "hotplug": hotplug, "refused": refused, "loop": loop}
+       "debugger": debugger, "refused": refused}

@@ -43,6 +43,7 @@ import outside
 import parallel
 import physical
 import places
+import plugged
 import ram
 import power
 import modules
@@ -51,6 +52,7 @@ import npc
 import programs
 import props
 import realprogs
+import resets
 import randomrun
 import rewind
 import rr
@@ -298,6 +300,9 @@ OTHERS = [
       for target, names in ram.NAMES.items()],
     *[("machine", [target], names, lambda j: outside.RUN[j.name](j.tools, j.target, j.full))
       for target, names in outside.NAMES.items()],
+    *[("machine", [target], names, lambda j: plugged.RUN[j.name](j.tools, j.target, j.full))
+      for target, names in plugged.NAMES.items()],
+    *[("machine", [target], names, resets.run) for target, names in resets.NAMES.items()],
     *[("machine", [target], names, lambda j: spaces.RUN[j.name](j.tools, j.target, j.full))
       for target, names in spaces.NAMES.items()],
     *[("machine", [target], names, lambda j: description.RUN[j.name](j.tools, j.target, j.full))
@@ -381,7 +386,7 @@ def main():
     ap.add_argument("--keep", action="store_true",
                     help="leave traces and logs of all cases in the folder of --work")
     ap.add_argument("--seed", type=int, default=1, help="of the random programs")
-    ap.add_argument("--count", type=int, help="random programs per target")
+    ap.add_argument("--count", type=int, help="random programs per target; resets of a machine")
     ap.add_argument("--sample", default=os.environ.get("CANNOLI_SAMPLE", ""),
                     help="a text that chooses which random programs run without --full")
     ap.add_argument("--list", action="store_true", help="name the cases and end")
