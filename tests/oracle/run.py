@@ -307,7 +307,7 @@ OTHERS = [
       for target, names in spaces.NAMES.items()],
     *[("machine", [target], names, lambda j: description.RUN[j.name](j.tools, j.target, j.full))
       for target, names in description.NAMES.items()],
-    *[("machine", [target], names, lambda j: rr.RUN[j.name](j.tools, j.target))
+    *[("machine", [target], names, lambda j: rr.RUN[j.name](j.tools, j.target, j.full))
       for target, names in rr.NAMES.items()],
     *[("machine", [target], names, lambda j: power.RUN[j.name](j.tools, j.target))
       for target, names in power.NAMES.items()],
