@@ -44,6 +44,7 @@ class Tools:
         self.bin = os.environ.get("CANNOLI_BIN_DIR", os.path.join(build, "bin"))
         self.plugins = os.environ.get("CANNOLI_PLUGIN_DIR", os.path.join(build, "qemu", "plugins"))
         self.guests = os.environ.get("CANNOLI_GUEST_DIR", os.path.join(build, "guests"))
+        self.sysroot = os.environ.get("CANNOLI_SYSROOT_DIR", os.path.join(build, "sysroot"))
         self.work = work
 
     # A case needs only some of them, and a build folder may have no libctr for the others.

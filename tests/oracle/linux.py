@@ -81,8 +81,7 @@ def marks(tools, target):
 
 
 def kernel(tools, target):
-    top = os.environ.get("CANNOLI_SYSROOT_DIR", os.path.join(tools.build, "sysroot"))
-    folder = os.path.join(top, "linux", LINUX[target].arch, "boot")
+    folder = os.path.join(tools.sysroot, "linux", LINUX[target].arch, "boot")
     kernels = glob.glob(os.path.join(folder, "vmlinu[xz]-*"))
     if not kernels:
         raise Skip("no kernel in " + folder)

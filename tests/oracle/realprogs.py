@@ -42,8 +42,7 @@ def busybox(tools, target):
     """(sysroot, path of busybox in it)"""
     if target not in ARCHITECTURE:
         raise Skip("no programs of %s" % target)
-    root = os.path.join(os.environ.get("CANNOLI_SYSROOT_DIR", os.path.join(tools.build, "sysroot")),
-                        ARCHITECTURE[target])
+    root = os.path.join(tools.sysroot, ARCHITECTURE[target])
     for path in ("bin/busybox", "usr/bin/busybox"):
         if os.path.exists(os.path.join(root, path)):
             return root, os.path.join(root, path)
@@ -52,9 +51,7 @@ def busybox(tools, target):
 
 def command(tools, target, name):
     """The command line of such a program, and its environment."""
-    root = os.path.join(os.environ.get("CANNOLI_SYSROOT_DIR",
-                                       os.path.join(tools.build, "sysroot")),
-                        ARCHITECTURE[target])
+    root = os.path.join(tools.sysroot, ARCHITECTURE[target])
     program, args = PROGRAMS[name]
     path = os.path.join(root, program)
     if not os.path.exists(path):

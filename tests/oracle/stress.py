@@ -35,8 +35,7 @@ def number(v):
 def program_of(tools, name):
     """(sysroot, path of the program in it)"""
     _, architecture, package, program = PROGRAMS[name]
-    top = os.path.join(os.environ.get("CANNOLI_SYSROOT_DIR", os.path.join(tools.build, "sysroot")),
-                       name)
+    top = os.path.join(tools.sysroot, name)
     root = os.path.join(top, architecture)
     if not os.path.exists(os.path.join(root, program)):
         raise Skip("no %s of %s: run scripts/sysroot.sh --dir %s --packages %s %s"
