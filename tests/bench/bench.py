@@ -20,7 +20,7 @@ from functools import partial
 
 sys.dont_write_bytecode = True  # into the source tree
 
-from suite import (choices, debugging, encoding, history, machine, options, peers, programs, queries,
+from suite import (boots, choices, debugging, encoding, history, machine, options, peers, programs, queries,
                    reading, recording, report_svg, report_text, traces)
 from suite.children import BenchError, Children, Interrupted
 
@@ -52,8 +52,10 @@ def measure(args, children, tmp):
             raise BenchError("no %s: scripts/setup.sh, or cmake --build %s" % (recorder, build))
     needed = set(args.part) - set(READERS if args.trace else ())
     found = programs.Programs()
-    if needed:
-        found = programs.find(args.qemu_dir, args.sysroot, tmp, args.only, not args.no_worst)
+    if needed - {"boots"}:
+        found.add(programs.find(args.qemu_dir, args.sysroot, tmp, args.only, not args.no_worst))
+    if "boots" in needed:
+        found.add(boots.find(args, tmp))
     there, missing = ({}, []) if args.no_peers else peers.find(args.build, args.plugin_dir)
     if not os.access(os.path.join(args.build, "bin/replay_bench"), os.X_OK):
         missing.append("no replay_bench in %s/bin: cmake --build %s" % (args.build, args.build))
@@ -101,6 +103,9 @@ def base_of(context, build):
 
 def jobs_of(context, part, args, found, there):
     """[(name of a program or trace, function that measures it)] of one part."""
+    if part == "boots":
+        return [(p.name, partial(boots.measure, context, p)) for p in found if p.machine]
+    found = [p for p in found if not p.machine]
     ordinary = [p for p in found if not p.only]
     if part == "recording":
         base = base_of(context, args.base) if args.base else None

@@ -53,6 +53,8 @@ def results(factor=1.0, commit="b" * 40, changed=False, date="2026-01-02T00:00:0
                       dict(plain, program="nops", worst_case=True, peers=[])],
         "choices": [{"program": "one", "plain_seconds": spread(1.0),
                      "choices": [{"choice": "nothing", "file": spread(1.0, 1.01)}]}],
+        "boots": [dict(plain, program="boot of a machine", worst_case=False, peers=[], choices=[
+            {"choice": "nothing, default", "file": spread(1.07, 1.09)}])],
         "reading": [{"program": "one", "instructions": 10**9, "bytes": 10**7, "chunks": 99,
                      "events": "exec",
                      "rows": [{"what": "dump", "jobs": 2, "amount": 10**6, "peak_mib": 9,
@@ -110,6 +112,7 @@ class Reports(unittest.TestCase):
         text = "\n".join(report_text.everything(results()))
         for part in ("one <arm>", "a worst case", "median of 2", "execlog", "zstd -1 of raw",
                      "aim 2.00, 0.80 bits", "10 lines", "gdb: attach", "aim 1000", "scaled by instructions",
+                     "boot of a machine", "nothing, default           1.080",
                      "median of 3 interleaved runs", "patch cccccccccccc (not the tree's)"):
             self.assertIn(part, text)
 

@@ -57,7 +57,7 @@ class Program:
     only: the sets of events for which this program is the worst case; empty for programs
     that do ordinary work.  short: scale for slow peers, 0: its start is too long for
     them.  native: the same command runs on this machine without QEMU.  cold: a function
-    that runs sometimes.  sysroot: where tools find its files, or None.
+    that runs sometimes.  sysroot: where tools find its files, or None.  machine: it boots.
     """
     name: str
     qemu: str
@@ -67,6 +67,7 @@ class Program:
     native: bool = False
     cold: str = None
     sysroot: str = None
+    machine: bool = False
 
 
 @dataclass
@@ -74,6 +75,10 @@ class Programs:
     """The programs that can run here, and one line for each missing item."""
     found: list = field(default_factory=list)
     missing: list = field(default_factory=list)
+
+    def add(self, other):
+        self.found += other.found
+        self.missing += other.missing
 
 
 class Maker:

@@ -114,13 +114,23 @@ def peer_note(results):
 CHOICE_HEAD = "%-18s %15s %13s" % ("program, chosen", "file", "least-most")
 
 
+def choice_rows(result):
+    for row in result["choices"]:
+        yield ("  %-16s %15.3f %13s  %s" % (
+            row["choice"], med(row["file"]), "%.3f-%.3f" % (row["file"]["min"], row["file"]["max"]),
+            "aim %.2f" % CHOICE_AIMS[row["choice"]] if row["choice"] in CHOICE_AIMS else "")).rstrip()
+
+
 def choice_lines(result):
     """A program recorded in part."""
     yield "%-18s plain %.2f s" % (result["program"], med(result["plain_seconds"]))
-    for row in result["choices"]:
-        yield "  %-16s %15.3f %13s  aim %.2f" % (
-            row["choice"], med(row["file"]), "%.3f-%.3f" % (row["file"]["min"], row["file"]["max"]),
-            CHOICE_AIMS[row["choice"]])
+    yield from choice_rows(result)
+
+
+def boot_lines(result):
+    """A machine, recorded whole and in part."""
+    yield from program_lines(result)
+    yield from choice_rows(result)
 
 
 READ_HEAD = "%-28s %5s %9s %15s %8s %8s %6s" % ("reading", "jobs", "s", "least-most", "M/s",
@@ -182,6 +192,7 @@ TABLES = {
     "queries": (ANSWER_HEAD, answer_lines),
     "debugging": (ANSWER_HEAD.replace("queries  ", "debugging"), answer_lines),
     "choices": (CHOICE_HEAD, choice_lines),
+    "boots": (HEAD.replace("program,", "machine,"), boot_lines),
 }
 
 
