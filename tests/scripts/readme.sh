@@ -8,7 +8,7 @@ checks=0
 fail() { echo "FAILED: $*"; exit 1; }
 ok() { checks=$((checks + 1)); }
 
-diff <(sed -n 's/^    \$ //p' README.md) \
+diff <(sed -n '/^## A session/,/^## /s/^    \$ //p' README.md) \
     <(sed -n "s/^\(show\|page\) '\(.*\)'.*/\2/p" scripts/demo.sh) ||
     fail "README's session is not that of scripts/demo.sh"
 ok
