@@ -48,6 +48,7 @@ session() {
     } >commands
     timeout 100 gdb-multiarch -q -nx -batch -x commands 2>&1 </dev/null |
         sed -E -e '/^Reading /d' -e 's/(process|Thread) [0-9.]+/\1/g' -e 's/0x4080[0-9a-f]*/STACK/g' \
+            -e 's/^Reached end of recorded history; stopping\./No more reverse-execution history./' \
             -e 's/^\* 1 .*|^ *[0-9]+ +(<null>|process).*/inferior/' -e 's/ "app" hit/ hit/'
 }
 trace="| $BIN/tracegdb -q app.ctr"

@@ -55,7 +55,8 @@ def backward(tools, trace, path, begin, steps, mask):
         lines = f.read().splitlines()
     common.remove(script)
     common.remove(out)
-    if len(lines) <= steps or "No more reverse-execution history" not in done.stdout + "".join(lines[steps:]):
+    rest = done.stdout + "".join(lines[steps:])
+    if len(lines) <= steps or not re.search("No more reverse-execution|Reached end of recorded", rest):
         raise Failure("%d steps backward of %d: %s" % (len(lines), steps, done.stderr[-300:]))
     return [tuple(map(int, line.split())) for line in lines[:steps]]
 

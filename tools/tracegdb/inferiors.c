@@ -24,22 +24,20 @@ int process_add(struct session *s, uint32_t process)
     return ret;
 }
 
-bool process_leave(struct session *s, uint32_t process)
+void process_leave(struct session *s, uint32_t process)
 {
     points_drop(s, process);
     if (process == s->here.process) {
-        if (!s->nr_others) {
-            return true;
+        if (s->nr_others) {
+            process_be_at(s, &s->others[--s->nr_others]);
         }
-        process_be_at(s, &s->others[--s->nr_others]);
-        return false;
+        return;
     }
     for (size_t i = 0; i < s->nr_others; i++) {
         if (s->others[i].process == process) {
             s->others[i] = s->others[--s->nr_others];
         }
     }
-    return false;
 }
 
 void process_forget(struct session *s)

@@ -310,7 +310,8 @@ static bool starts_with(const char *packet, const char *name)
     return !strncmp(packet, name, strlen(name));
 }
 
-/* "D;PID": of several processes, one; else the session ends. */
+/* "D;PID" and "vKill;PID": of several processes, one.  Of the last one, too, gdb may still
+ * read files: 16.3 hangs if the connection ends before it closes it. */
 static bool leave(struct session *s, const char *p)
 {
     uint64_t pid;
@@ -319,7 +320,7 @@ static bool leave(struct session *s, const char *p)
     if (parse_hex(&p, &pid) && !process_find(s, pid, &process)) {
         return put_text(s, NOT_THERE);
     }
-    s->detached = process_leave(s, process);
+    process_leave(s, process);
     return put_text(s, "OK");
 }
 
@@ -380,7 +381,7 @@ static bool answer(struct session *s, const char *packet, size_t n, bool *silent
     case 'H':
         return choose_thread(s, packet);
     case 'k':
-        s->detached = *silent = true;
+        s->killed = *silent = true;
         return true;
     case 'R':
         *silent = true;
@@ -415,11 +416,11 @@ int serve(struct session *s, int in, int out)
         packet_init(l, in, out);
         s->link = l;
     }
-    s->detached = s->multiprocess = s->swbreak = s->hwbreak = false;
+    s->killed = s->multiprocess = s->swbreak = s->hwbreak = false;
     s->forks = s->vforks = s->execs = false;
     points_clear(s);
     memset(s->pass, 0, sizeof(s->pass));
-    while (!status && !s->detached) {
+    while (!status && !s->killed) {
         bool silent = false, no_ack;
         char *packet;
         size_t n;

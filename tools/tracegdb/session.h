@@ -230,7 +230,7 @@ struct session {
     struct textbuf out;      /* the answer */
     struct textbuf document; /* what qXfer reads in parts, "name" first */
     bool multiprocess, swbreak, hwbreak, forks, vforks, execs;
-    bool detached;
+    bool killed;
     struct file_server *files;
     struct ctr_diag diag; /* of the last failed call of libctr */
     int failed;           /* the first error of the session, and what it was */
@@ -306,8 +306,8 @@ const struct ctr_thread *process_thread(const struct session *s, uint32_t proces
 /* From here on gdb has this one, too, before its first instruction; 0 or a negated enum
  * ctr_error. */
 int process_add(struct session *s, uint32_t process);
-/* gdb no longer has it; true: it has no other one, and the session ends. */
-bool process_leave(struct session *s, uint32_t process);
+/* gdb no longer has it, nor its breakpoints; the session stays at the last one. */
+void process_leave(struct session *s, uint32_t process);
 /* It has the one where the position is, and no other one. */
 void process_forget(struct session *s);
 
