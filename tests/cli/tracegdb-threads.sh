@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 # tracegdb on a recorded program with 32 threads that run at the same time: watchpoints and
-# breakpoints stop at the same places forward and backward, and at all of them.
+# breakpoints stop at the same places forward and backward, and at all of them; and the threads
+# begin and end.
 . "$SRC/tests/cli/librecord.sh"
 need nm python3
 need_qemu_arm
@@ -16,6 +17,6 @@ work=$(nm crowd | sed -n 's/^0*\([0-9a-f]*\) t work$/\1/p')
 python3 "$SRC/tests/cli/tracegdb_threads.py" crowd.ctr \
     "2,$shared,4" "2,$slot,4" "0,$work,4" >stops || fail "forward and backward differ"
 # Of each thread: 20 adds to the one, one call; only the third stores to its slot.
-printf '%s\n' "2,$shared,4 640 32" "2,$slot,4 300 1" "0,$work,4 32 32" >want
+printf '%s\n' "2,$shared,4 640 32" "2,$slot,4 300 1" "0,$work,4 32 32" "32 32" >want
 same want stops "other stops than the program makes"
 finish

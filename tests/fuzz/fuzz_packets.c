@@ -243,6 +243,7 @@ static void commands(struct talk *t, const struct example *e)
 static void calls(struct talk *t, const struct example *e)
 {
     static const char *const packets[] = {"QPassSignals:e;10;14;17;1a",
+                                          "QThreadEvents:1",
                                           "QCatchSyscalls:1",
                                           "c",
                                           "c",

@@ -212,8 +212,11 @@ bool position_has(const struct session *s, const struct ctr_thread *t)
 {
     const struct process_place *p = process_place(s, t->process);
 
-    return p && (t->index == p->at.thread || (t->insns && t->start_ns <= p->at.time_ns &&
-                                              (!t->end_ns || p->at.time_ns < t->end_ns)));
+    if (p && t->index == p->at.thread) {
+        return p->phase != PHASE_ENDED;
+    }
+    return p && t->insns && t->start_ns <= p->at.time_ns &&
+           (!t->end_ns || p->at.time_ns < t->end_ns);
 }
 
 /* There is one, as the session is in the process. */

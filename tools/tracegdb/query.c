@@ -56,7 +56,7 @@ static bool put_supported(struct session *s, const char *peer)
         &s->out,
         "PacketSize=%x;QStartNoAckMode+;multiprocess+;swbreak+;"
         "hwbreak+;vContSupported+;ConditionalBreakpoints+;ReverseStep+;ReverseContinue+;"
-        "QPassSignals+;qXfer:features:read+;qXfer:threads:read+%s%s%s%s%s%s",
+        "QPassSignals+;QThreadEvents+;qXfer:features:read+;qXfer:threads:read+%s%s%s%s%s%s",
         PACKET_MOST, s->info.machine ? "" : ";qXfer:exec-file:read+;qXfer:auxv:read+",
         has_calls(s) ? ";QCatchSyscalls+;qXfer:siginfo:read+" : "",
         libraries_listed(s) ? ";qXfer:libraries-svr4:read+" : "",
@@ -269,6 +269,10 @@ bool query(struct session *s, const char *packet, size_t n)
         return !has_calls(s) ? put(s, "E.system calls were not recorded (-e sys)")
                : *rest != '0' && *rest != '1' ? put(s, "E.neither 0 nor 1")
                                               : syscalls_catch(s, rest) && put(s, "OK");
+    }
+    if ((rest = after(packet, "QThreadEvents")) != NULL) {
+        s->thread_events = *rest == '1';
+        return put(s, "OK");
     }
     if ((rest = after(packet, "qRcmd")) != NULL) {
         return run_command(s, rest);

@@ -335,6 +335,7 @@ static int go_once(struct session *s, bool back, struct stop *stop)
     int ret = syscalls_find(s, back, NULL, &best);
 
     ret = ret ? ret : births_find(s, back, NULL, &best);
+    ret = ret || back ? ret : thread_events_find(s, &best);
     ret = ret || back ? ret : find_signal(s, &best);
     /* At one place a watchpoint counts: gdb sees by the pc that it is a breakpoint, too. */
     ret = ret ? ret : resume_find_watch(s, &way, &best);

@@ -16,10 +16,20 @@ struct candidate {
     struct stop stop;
 };
 
-/* An ordinal and a phase as one number, in the order of a thread. */
+/* An ordinal and a phase as one number, in the order of a thread; and back. */
 static inline uint64_t resume_key(uint64_t ordinal, int phase)
 {
-    return ordinal * 8 + (uint64_t)(int64_t)phase;
+    return ordinal * 8 + (uint64_t)(phase - PHASE_WRITTEN);
+}
+
+static inline uint64_t resume_key_ordinal(uint64_t key)
+{
+    return key / 8;
+}
+
+static inline int8_t resume_key_phase(uint64_t key)
+{
+    return (int8_t)((int)(key % 8) + PHASE_WRITTEN);
 }
 
 /* What is searched: forward or backward, in all threads of the process or in one alone. */
@@ -43,5 +53,7 @@ int syscalls_find(struct session *s, bool back, const uint32_t *only,
 /* The next fork; the same. */
 int births_find(struct session *s, bool back, const uint32_t *only,
                 struct candidate *best);
+/* The next thread that begins or ends, forward; the same. */
+int thread_events_find(struct session *s, struct candidate *best);
 
 #endif

@@ -207,6 +207,8 @@ static bool put_reason(struct session *s)
         return put_text(s, "exec:") &&
                put_hex(&s->out, path ? path : "", path ? strlen(path) : 0) &&
                put_text(s, ";");
+    case STOP_CREATED:
+        return put_text(s, "create:;");
     case STOP_BEGIN:
         return put_text(s, "replaylog:begin;");
     case STOP_END:
@@ -220,6 +222,10 @@ static bool put_stop(struct session *s)
 {
     const struct ctr_thread *t = ctr_trace_thread(s->tr, s->here.at.thread);
 
+    if (s->here.last.why == STOP_ENDED) {
+        return textbuf_printf(&s->out, "w%02x;", (unsigned)t->end_status & 0xff) &&
+               put_thread_id(s, &s->out, t);
+    }
     return textbuf_printf(&s->out, "T%02xthread:",
                           s->here.last.why == STOP_SIGNAL      ? s->here.last.signal
                           : s->here.last.why == STOP_INTERRUPT ? GDB_SIGINT
@@ -417,7 +423,11 @@ int serve(struct session *s, int in, int out)
         s->link = l;
     }
     s->killed = s->multiprocess = s->swbreak = s->hwbreak = false;
-    s->forks = s->vforks = s->execs = false;
+    s->forks = s->vforks = s->execs = s->thread_events = false;
+    if (s->here.last.why == STOP_ENDED) { /* of an earlier connection */
+        s->here.last = (struct stop){.why = STOP_THERE};
+        s->here.phase = PHASE_RETURN;
+    }
     points_clear(s);
     memset(s->pass, 0, sizeof(s->pass));
     while (!status && !s->killed) {

@@ -32,6 +32,7 @@
  *   syscalls.c   system calls that stop the program
  *   inferiors.c  processes that gdb gets and leaves
  *   births.c     forks, and what runs after execve
+ *   thread_events.c  threads that begin and end
  *   signals.c    signals of the process, as gdb numbers them
  *   siginfo.c    what came with one
  *   monitor.c    gdb's command `monitor'
@@ -101,6 +102,8 @@ enum stop_why {
     STOP_VFORK,     /* ... by vfork, ... */
     STOP_VFORKED,   /* ... which holds it no longer */
     STOP_EXEC,      /* it is another program now, or, backward, again */
+    STOP_CREATED,   /* the thread begins ... */
+    STOP_ENDED,     /* ... or has ended */
     STOP_INTERRUPT, /* gdb wants it */
     STOP_BEGIN,     /* there is nothing before it in the trace ... */
     STOP_END,       /* ... or nothing after it */
@@ -117,6 +120,7 @@ enum phase {
     PHASE_RETURN = 0,  /* and all that is no call's */
     PHASE_ENTRY = 2,
     PHASE_UNWRITTEN = 3, /* backward */
+    PHASE_ENDED = 4,     /* with its thread */
 };
 
 struct stop {
@@ -230,6 +234,7 @@ struct session {
     struct textbuf out;      /* the answer */
     struct textbuf document; /* what qXfer reads in parts, "name" first */
     bool multiprocess, swbreak, hwbreak, forks, vforks, execs;
+    bool thread_events; /* it wants to know of threads that begin and end */
     bool killed;
     struct file_server *files;
     struct ctr_diag diag; /* of the last failed call of libctr */

@@ -149,12 +149,12 @@ static bool is_caught(const struct syscalls *c, const struct syscall_stop *stop)
 
 static struct candidate candidate_of(const struct syscall_stop *stop)
 {
-    const int8_t phase = stop->key & 7;
+    const int8_t phase = resume_key_phase(stop->key);
 
     return (struct candidate){
         .found = true,
         .thread = stop->thread,
-        .ordinal = stop->key >> 3,
+        .ordinal = resume_key_ordinal(stop->key),
         .stop = {.why = phase == PHASE_ENTRY ? STOP_ENTRY : STOP_RETURN,
                  .phase = phase,
                  .number = stop->number}};
