@@ -153,4 +153,9 @@ for line in lines[:-1]:
 END
 run 1 "$diff" bare1.ctr bare2.ctr
 grep -q 'bare1.ctr has no mappings' stderr || fail "no mappings: $(cat stderr)"
+# Mappings of one side alone mean nothing.
+rec 4 -q -e exec,mem -o one.ctr -- "qemu-$target" "one/$target" 12 34 56
+rec 4 -q -e exec,mem,map -o other.ctr -- "qemu-$target" "one/$target" 12 34 56
+"$diff" --json --max=100 --ignore=$ignore,data one.ctr other.ctr >stdout
+tail -n 1 stdout | grep -q '"equal":[0-9]\{5,\}' || fail "mappings of one side: $(tail -n 1 stdout)"
 finish

@@ -25,4 +25,14 @@ for text in 'deposit (a=.*overrun.c:23$' 'Old value = (long \*) 0x726568$' 'in o
     'overrun.c:17$' '^owner = .* "Christopher"$' '= 10$'; do
     grep -q "$text" said || fail "no '$text': $(cat said)"
 done
+
+# The signal is there at once, and after `monitor goto crash'.
+for at in "--at=crash" ""; do
+    timeout 100 gdb-multiarch -q -nx -batch -ex "target remote | $BIN/tracegdb -q $at run.ctr" \
+        -ex 'monitor goto crash' -ex 'print $_siginfo.si_signo' overrun >said 2>&1
+    grep -q '= 11$' said || fail "the signal: $(cat said)"
+done
+timeout 100 gdb-multiarch -q -nx -batch -ex "target remote | $BIN/tracegdb -q --at=crash run.ctr" \
+    -ex 'info program' overrun >said 2>&1
+grep -q 'signal SIGSEGV' said || fail "why it stopped: $(cat said)"
 finish

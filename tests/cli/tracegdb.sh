@@ -20,6 +20,9 @@ is_usage tracegdb --at=x t.ctr
 is_usage tracegdb --multi t.ctr
 is_usage tracegdb --gdb --listen=0 t.ctr
 is_usage tracegdb --listen= t.ctr
+is_usage tracegdb --listen=70000 t.ctr
+is_usage tracegdb --listen=localhost:gdb t.ctr
+is_usage tracegdb -
 
 # complains STATUS TEXT ARGUMENT...: one line on stderr
 complains() {
@@ -28,7 +31,7 @@ complains() {
 }
 "$TOOLS/mktrace" sample sample.ctr || exit 1
 complains 1 'nothing.ctr: No such file' nothing.ctr
-run 1 "$BIN/tracegdb" -q - < <(cat t.ctr)
+run 1 "$BIN/tracegdb" -q --listen="$PWD/socket" - < <(cat t.ctr)
 grep -q 'a stream cannot be debugged' stderr || fail "a stream: $(cat stderr)"
 complains 4 "no process '77777'" -q --pid=77777 t.ctr
 complains 1 'listen=/none/here: No such file' -q --listen=/none/here t.ctr

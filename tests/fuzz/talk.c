@@ -143,7 +143,7 @@ void talk_serve(struct ctr_trace *tr, const struct places *places, const uint8_t
     while ((t = ctr_trace_thread(tr, i)) != NULL && !t->insns) {
         i++;
     }
-    if (t && !session_begin(&s, i, t->first)) {
+    if (t && !session_begin(&s, i, t->first, false)) {
         serve_bytes(&s, data, n);
     }
     session_end(&s);

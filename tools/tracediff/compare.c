@@ -126,15 +126,17 @@ static int load_side(struct comparison *c, unsigned i)
 {
     const char *prog = c->opt->report.prog;
     struct ctr_diag diag = {.off = CTR_NO_OFF};
+    const uint32_t both = c->side[0].info.events & c->side[1].info.events;
     struct side *s = &c->side[i];
-    int ret;
+    int ret = 0;
 
     if (places_load(&s->places, c->modset, s->view, s->path)) {
         return COMPARE_TROUBLE;
     }
-    ret =
-        maplog_load(&s->maps, s->view, &c->keys,
-                    c->side[0].info.events & c->side[1].info.events & CTR_HAS_SYS, &diag);
+    /* What the mappings of one side mean, those of the other must say, too. */
+    if (both & CTR_HAS_MAP) {
+        ret = maplog_load(&s->maps, s->view, &c->keys, both & CTR_HAS_SYS, &diag);
+    }
     ret = ret ? ret : skip_load_chunks(s, &diag);
     if (ret) {
         tool_trace_error(prog, s->path, ret, &diag);

@@ -127,6 +127,15 @@ static void announce(int fd)
     }
 }
 
+bool listen_valid(const char *where)
+{
+    const char *colon = strrchr(where, ':');
+    uint64_t port;
+
+    return strchr(where, '/') ||
+           (tool_parse_u64(colon ? colon + 1 : where, &port) && port <= UINT16_MAX);
+}
+
 static int open_tcp(const char *where)
 {
     const struct addrinfo hints = {.ai_socktype = SOCK_STREAM};

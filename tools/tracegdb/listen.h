@@ -3,6 +3,11 @@
 #ifndef TRACEGDB_LISTEN_H
 #define TRACEGDB_LISTEN_H
 
+#include <stdbool.h>
+
+/* Whether it is one of these; its port is a number. */
+bool listen_valid(const char *where);
+
 /*
  * Opens a listening socket: "PORT" and ":PORT" on the loopback interface only,
  * "HOST:PORT" there, a text with a slash as a UNIX socket at that path.  Says on stderr

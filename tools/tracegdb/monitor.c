@@ -76,6 +76,9 @@ static bool go_to(struct session *s, const char *arg, struct textbuf *b)
         return textbuf_printf(b, "goto: %s\n", s->diag.text);
     }
     s->here.last = (struct stop){.why = STOP_THERE};
+    if (!strcmp(arg, "crash") && signals_stop(s)) {
+        return textbuf_printf(b, "goto: %s\n", s->diag.text);
+    }
     return where(s, NULL, b) &&
            put(b, "gdb still shows what it read before: maintenance flush "
                   "register-cache\n");

@@ -302,11 +302,10 @@ static bool resume_actions(struct session *s, const char *p)
 
 static bool restart(struct session *s)
 {
-    const struct stop there = {.why = STOP_THERE};
-    int ret = position_go(s, s->begin.thread, s->begin.ordinal);
+    int ret = session_rewind(s);
 
     process_forget(s);
-    return stopped(s, ret, &there);
+    return ret ? put_error(s, ret) : put_stop(s);
 }
 
 /* ---------------------------------------------------------------------- packets */

@@ -203,7 +203,8 @@ struct session {
     struct process_place here;    /* of the process that gdb has chosen, ... */
     struct process_place *others; /* ... and of those that it has else */
     size_t nr_others, cap_others;
-    struct ctr_moment begin; /* where the session began */
+    struct ctr_moment begin; /* where the session began ... */
+    bool begin_signal;       /* ... by the signal there */
     uint32_t chosen;         /* thread (index) whose registers and memory packets mean */
     uint32_t stepping;       /* and the one that makes steps */
     struct window window, other; /* of the position's thread, and of another one */
@@ -244,9 +245,11 @@ struct session {
 
 /* ------------------------------------------------------------------- session.c */
 
-/* Of one with trace, guest and options: goes to the instruction where it begins.
- * Returns 0 or a negated enum ctr_error; either way session_end. */
-int session_begin(struct session *s, uint32_t thread, uint64_t ordinal);
+/* Of one with trace, guest and options: goes to the instruction where it begins, signal: where
+ * one has stopped it.  Returns 0 or a negated enum ctr_error; either way session_end. */
+int session_begin(struct session *s, uint32_t thread, uint64_t ordinal, bool signal);
+/* Goes there again; the same. */
+int session_rewind(struct session *s);
 void session_end(struct session *s);
 
 /* ------------------------------------------------------------------ position.c */
@@ -367,6 +370,8 @@ bool stepover_is_step(const struct session *s, bool back, uint32_t thread,
 
 /* Reads the signals of the process; returns 0 or a negated enum ctr_error. */
 int signals_load(struct session *s);
+/* The signal that came at the position has stopped the program; without one, nothing; the same. */
+int signals_stop(struct session *s);
 /* The number of a signal of the target among gdb's. */
 uint8_t signals_gdb(const struct session *s, uint32_t number);
 static inline bool signals_passed(const struct session *s, uint8_t number)

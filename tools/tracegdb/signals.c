@@ -90,3 +90,19 @@ int signals_load(struct session *s)
     s->signals_of = s->here.process;
     return ret;
 }
+
+int signals_stop(struct session *s)
+{
+    int ret = signals_load(s);
+
+    for (size_t i = 0; !ret && i < s->nr_signals; i++) {
+        const struct signal_stop *g = &s->signals[i];
+
+        if (g->thread == s->here.at.thread && g->ordinal == s->here.at.ordinal) {
+            s->here.last =
+                (struct stop){.why = STOP_SIGNAL, .signal = g->number, .nr = i};
+            s->here.signal_next = i + 1;
+        }
+    }
+    return ret;
+}

@@ -85,7 +85,7 @@ static bool set_option(void *to, int key, const char *arg)
         return tool_parse_u64(arg, &c->chunks) && c->chunks <= UINT32_MAX;
     case 'l':
         c->listen = arg;
-        return *arg != 0;
+        return listen_valid(arg);
     case 'j':
         return tool_parse_jobs(arg, &c->jobs);
     case 'q':
@@ -169,7 +169,7 @@ static int begin(struct session *s, struct command_line *c)
         return TOOL_NOTHING;
     }
     at.ordinal -= at.ordinal == thread_end(t); /* the last one has not run yet */
-    ret = session_begin(s, at.thread, at.ordinal);
+    ret = session_begin(s, at.thread, at.ordinal, c->at.kind == MOMENT_CRASH);
     if (ret) {
         tool_trace_error(PROG, s->path, ret, &s->diag);
     }
@@ -196,11 +196,10 @@ static int serve_socket(struct session *s, const struct command_line *c)
             break;
         }
         status = TOOL_OK;
-        if (position_go(s, s->begin.thread, s->begin.ordinal)) {
+        if (session_rewind(s)) {
             tool_trace_error(PROG, s->path, -s->diag.code, &s->diag);
             status = TOOL_FAILED;
         }
-        s->here.last = (struct stop){.why = STOP_THERE};
     }
     if (fd >= 0) {
         listen_close(fd, c->listen);
@@ -270,7 +269,7 @@ static struct gdb_needs needs_of(struct command_line *c, const char *path)
     struct ctr_info info = {0};
     struct ctr_trace *tr;
 
-    if (strcmp(path, "-") != 0 && !ctr_open(&tr, path, 0, NULL)) {
+    if (!ctr_open(&tr, path, 0, NULL)) {
         ctr_trace_info(tr, &info);
         /* gdb does not wait for it then. */
         expansion_find(&c->expansion, PROG, path, tr, NEEDED, c->quiet);
@@ -350,6 +349,9 @@ int main(int argc, char **argv)
         status = filter_options_check(&c.filter, PROG);
         if (!status && c.start_gdb && c.listen) {
             status = tool_usage_error(PROG, "--gdb and --listen cannot be used together");
+        }
+        if (!status && !c.listen && !strcmp(path, "-")) {
+            status = tool_usage_error(PROG, "standard input is gdb's: name a file");
         }
         if (!status && c.multi && !c.listen) {
             status = tool_usage_error(PROG, "--multi is for --listen only");
