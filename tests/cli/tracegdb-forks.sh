@@ -40,6 +40,10 @@ END_C
 "$cc" -g -O0 -static -o app app.c || fail "$cc"
 run 6 "$record" -q --follow-exec -e all -o app.ctr -- qemu-arm ./app
 
+# A variable that all processes have is that of the moment's.
+"$BIN/tracedump" -q --json --state=0/1 --memory=rounds app.ctr | grep '"kind":"memory"' >memory
+[ "$(wc -l <memory)" = 1 ] || fail "--memory=rounds: $(cat memory)"
+
 # session TARGET COMMAND...: what gdb prints, without what is of a process alone
 session() {
     {

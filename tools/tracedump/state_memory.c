@@ -21,6 +21,7 @@
 
 struct memory_dump {
     const struct dump_options *opt;
+    const struct ctr_thread *thread; /* of the moment */
     struct ctr_memory *view;
     struct physical_view *physical; /* or this one, ... */
     uint8_t *whole; /* ... and a whole range of it, and what is known of it */
@@ -157,6 +158,12 @@ static int put_range(struct memory_dump *d, const struct ctr_range *r, int *sys_
     return ret;
 }
 
+/* Whether a place is one of the process of the moment: a name may be elsewhere in another. */
+static bool is_of(const struct ctr_range *r, const struct ctr_thread *t)
+{
+    return !r->process || r->process - 1 == t->process;
+}
+
 /* Ranges after a heading, unless opening failed (ret); returns a status. */
 static int put_ranges(struct memory_dump *d, int ret, const char *heading,
                       const struct ctr_range *ranges, uint32_t n)
@@ -167,7 +174,7 @@ static int put_ranges(struct memory_dump *d, int ret, const char *heading,
         ret = dump_write(heading, strlen(heading), &sys_errno);
     }
     for (uint32_t i = 0; !ret && i < n; i++) {
-        ret = put_range(d, &ranges[i], &sys_errno);
+        ret = is_of(&ranges[i], d->thread) ? put_range(d, &ranges[i], &sys_errno) : 0;
     }
     textbuf_fini(&d->out);
     free(d->whole);
@@ -178,6 +185,16 @@ static int nothing_known(const struct dump_options *opt, const char *why)
 {
     tool_error(PROG, "%s: %s", opt->path, why);
     return TOOL_NOTHING;
+}
+
+static const char *why_nothing(const struct dump_options *opt, const struct ctr_thread *t)
+{
+    for (uint32_t i = 0; i < opt->filter.naddr; i++) {
+        if (is_of(&opt->filter.addrs[i], t)) {
+            return "the trace does not show what any of these bytes held";
+        }
+    }
+    return "the process of this moment has none of these places";
 }
 
 static uint64_t bytes_of(const struct ctr_range *v, uint32_t n)
@@ -210,7 +227,8 @@ int dump_memory_check(const struct ctr_trace *tr, const struct dump_options *opt
 int dump_memory(struct ctr_trace *tr, const struct dump_options *opt,
                 const struct ctr_moment *at)
 {
-    struct memory_dump d = {.opt = opt, .diag = {.off = CTR_NO_OFF}};
+    const struct ctr_thread *t = ctr_trace_thread(tr, at->thread);
+    struct memory_dump d = {.opt = opt, .thread = t, .diag = {.off = CTR_NO_OFF}};
     struct ctr_info info;
     int status;
 
@@ -219,16 +237,15 @@ int dump_memory(struct ctr_trace *tr, const struct dump_options *opt,
     status = put_ranges(&d, memory_open(&d.view, tr, opt->places, at, opt->jobs, &d.diag),
                         "memory\n", opt->filter.addrs, opt->filter.naddr);
     ctr_memory_close(d.view);
-    return status || d.known
-               ? status
-               : nothing_known(opt,
-                               "the trace does not show what any of these bytes held");
+    return status || d.known ? status : nothing_known(opt, why_nothing(opt, t));
 }
 
 int dump_physical(struct ctr_trace *tr, const struct dump_options *opt,
                   const struct ctr_moment *at)
 {
-    struct memory_dump d = {.opt = opt, .diag = {.off = CTR_NO_OFF}};
+    struct memory_dump d = {.opt = opt,
+                            .thread = ctr_trace_thread(tr, at->thread),
+                            .diag = {.off = CTR_NO_OFF}};
     struct ctr_info info;
     const char *lack;
     int status, ret;
