@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Threads that begin and end, if gdb wants to know (QThreadEvents).  A new thread has stopped
- * before its first instruction.  One that has ended is at its last instruction, with all that
- * this did behind it.  Backward neither stops the program: the protocol cannot say that a thread
+ * before its first instruction.  One that has ended is at its last instruction, after all that
+ * this did.  Backward neither stops the program: the protocol cannot say that a thread
  * is there again, or not yet.
  */
 #include "resume_priv.h"
