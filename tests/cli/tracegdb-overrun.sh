@@ -15,14 +15,14 @@ grep -q '^watch -l' session && grep -qx reverse-continue session || fail "README
 cat >gdb <<END
 #!/bin/sh
 exec gdb-multiarch -nx -batch -ex 'set width 0' "\$@" -ex '$(sed -n 2p session)' \\
-    -ex '$(sed -n 3p session)' -ex 'info args' -ex 'print k'
+    -ex '$(sed -n 3p session)' -ex 'info args' -ex 'print k' -ex delete -ex reverse-finish
 END
 chmod +x gdb
 command=$(sed -n 1p session)
 PATH=$BIN:$PATH timeout 100 sh -c "${command/--gdb/--gdb=./gdb}" >said 2>&1 || fail "gdb: $(cat said)"
 # gdb shows the last of the bytes that were written there.
 for text in 'deposit (a=.*overrun.c:23$' 'Old value = (long \*) 0x726568$' 'in open_account (i=1, ' \
-    'overrun.c:17$' '^owner = .* "Christopher"$' '= 10$'; do
+    'overrun.c:17$' '^owner = .* "Christopher"$' '= 10$' 'main () at .*overrun.c:29$'; do
     grep -q "$text" said || fail "no '$text': $(cat said)"
 done
 

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/hash.h"
 #include "common/options.h"
 #include "input/expansion.h"
 #include "input/trace.h"
@@ -257,10 +258,43 @@ static bool is_gdb(const char *arg)
     return n > 2 && n <= strlen("--gdb") && !strncmp(arg, "--gdb", n);
 }
 
+/*
+ * Whether a program without a loader and libraries is recorded from its begin on.  Of such a one
+ * gdb takes all code for the loader's if the C library has begun when it connects, and goes
+ * backward through each function that it should leave: it has to connect at the begin.
+ */
+static bool is_static(struct ctr_trace *tr)
+{
+    static const struct ctr_filter filter = {.kinds = CTR_KIND_MAP, .to = 1};
+    const struct ctr_thread *first = ctr_trace_thread(tr, 0);
+    struct ctr_cursor *cursor;
+    struct ctr_event ev;
+    struct ctr_map m;
+    struct ctr_diag diag;
+    uint64_t program = 0;
+    bool alone = first && first->insns && !first->first;
+
+    if (!alone || ctr_cursor_open(&cursor, tr, &filter, &diag)) {
+        return false;
+    }
+    while (alone && ctr_cursor_next(cursor, &ev, &diag) == 1) {
+        if (ev.kind == CTR_CURSOR_OS && ev.os.thread == first &&
+            !ctr_parse_map(&ev.os, &m) && m.path.n && m.path.p[0] != '[') {
+            const uint64_t file = hash_bytes(HASH_START, m.path.p, m.path.n);
+
+            alone = !program || program == file;
+            program = file;
+        }
+    }
+    ctr_cursor_close(cursor);
+    return alone && program;
+}
+
 /* What gdb does not find out by itself: NULL: nothing. */
 struct gdb_needs {
     const char *setting;
     const char *file; /* before it connects, as it moves it then (kernel.c) */
+    bool go_later;    /* to --at: it has to connect at the begin */
 };
 
 static struct gdb_needs needs_of(struct command_line *c, const char *path)
@@ -271,6 +305,7 @@ static struct gdb_needs needs_of(struct command_line *c, const char *path)
 
     if (!ctr_open(&tr, path, 0, NULL)) {
         ctr_trace_info(tr, &info);
+        needs.go_later = c->at.kind && !info.machine && is_static(tr);
         /* gdb does not wait for it then. */
         expansion_find(&c->expansion, PROG, path, tr, NEEDED, c->quiet);
         ctr_close(tr);
@@ -285,15 +320,41 @@ static struct gdb_needs needs_of(struct command_line *c, const char *path)
     return needs;
 }
 
+/* The command line of gdb from its second word on. */
+static void gdb_words(const struct gdb_needs *needs, const char *connect, const char *go,
+                      const char *words[16])
+{
+    size_t n = 1;
+
+    words[n++] = "-q";
+    if (needs->setting) {
+        words[n++] = "-ex";
+        words[n++] = needs->setting;
+    }
+    words[n++] = "-ex";
+    words[n++] = connect;
+    if (needs->go_later) {
+        words[n++] = "-ex";
+        words[n++] = go;
+        words[n++] = "-ex";
+        words[n++] = "maintenance flush register-cache";
+        words[n++] = "-ex";
+        words[n++] = "frame";
+    }
+    words[n] = needs->file;
+}
+
 /* Replaces this program by gdb, which starts it again at the other end of a pipe. */
 static int start_gdb(struct command_line *c, const char *path, int argc, char **argv)
 {
     static const char *const found[] = {"gdb-multiarch", "gdb"};
-    struct textbuf b = {0};
+    struct textbuf b = {0}, go = {0};
+    const char *words[16] = {NULL};
     char self[4096];
-    const ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+    const ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
     const struct gdb_needs needs = needs_of(c, path);
-    const char *const begin = n > 0 ? (self[n] = 0, self) : argv[0];
+    const char *const begin = length > 0 ? (self[length] = 0, self) : argv[0];
+    bool said = false;
     bool ok = textbuf_printf(&b, "target remote | exec ") &&
               textbuf_shell_word(&b, begin, strlen(begin));
 
@@ -303,24 +364,25 @@ static int start_gdb(struct command_line *c, const char *path, int argc, char **
                  textbuf_shell_word(&b, argv[i], strlen(argv[i]));
         }
     }
-    ok = ok && textbuf_printf(&b, "%c", 0);
-    for (size_t i = 0; ok && i < sizeof(found) / sizeof(found[0]); i++) {
+    /* The last one counts. */
+    ok = ok && textbuf_printf(&b, "%s%c", needs.go_later ? " --at=0" : "", 0) &&
+         textbuf_printf(&go, "monitor goto %s%c", needs.go_later ? c->at.text : "", 0);
+    gdb_words(&needs, b.data, go.data, words);
+    for (size_t i = 0; ok && !said && i < sizeof(found) / sizeof(found[0]); i++) {
         const char *gdb = c->gdb ? c->gdb : found[i];
 
-        if (needs.setting) {
-            execlp(gdb, gdb, "-q", "-ex", needs.setting, "-ex", b.data, needs.file,
-                   (char *)NULL);
-        } else {
-            execlp(gdb, gdb, "-q", "-ex", b.data, (char *)NULL);
-        }
+        words[0] = gdb;
+        execvp(gdb, (char *const *)words);
         if (c->gdb || errno != ENOENT) {
             tool_error(PROG, "%s: %s", gdb, strerror(errno));
-            textbuf_fini(&b);
-            return TOOL_FAILED;
+            said = true;
         }
     }
-    tool_error(PROG, ok ? "no gdb-multiarch or gdb is installed" : "out of memory");
+    if (!said) {
+        tool_error(PROG, ok ? "no gdb-multiarch or gdb is installed" : "out of memory");
+    }
     textbuf_fini(&b);
+    textbuf_fini(&go);
     return TOOL_FAILED;
 }
 
