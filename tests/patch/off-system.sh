@@ -4,7 +4,8 @@
 # that the patch touches.
 . "$(dirname "$0")/lib.sh"
 targets=$(sed -nE 's,^--- a/target/([a-z0-9]+)/.*,\1,p' "$PATCH" | sort -u |
-    sed 's/^arm$/aarch64/; s/^mips$/mips64el/; s/^ppc$/ppc64/; s/^i386$/x86_64/; s/^riscv$/riscv64/')
+    sed 's/^arm$/aarch64/; s/^mips$/mips64el/; s/^ppc$/ppc64/; s/^i386$/x86_64/; s/^riscv$/riscv64/
+        s/^loongarch$/loongarch64/; s/^sparc$/sparc64/')
 [ "$(wc -w <<<"$targets")" -ge 6 ] || fail "the patch touches only $targets"
 if [ "$1" != full ]; then
     targets="aarch64 x86_64 riscv64"
