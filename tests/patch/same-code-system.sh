@@ -26,7 +26,7 @@ END
 }
 
 compared=
-for target in aarch64-softmmu arm-softmmu mips-softmmu riscv64-softmmu s390x-softmmu x86_64-softmmu; do
+for target in aarch64-softmmu riscv64-softmmu x86_64-softmmu; do
     command_words $target >"$TMP/words"
     case $? in
     0) ;;
