@@ -193,7 +193,7 @@ static int rank_mapping(void *arg, const struct ctr_mapping *m)
 {
     struct program_search *p = arg;
     const char *slash = strrchr(m->path, '/');
-    const bool named = slash && strlen(slash + 1) == p->base_len &&
+    const bool named = slash && p->base_len && strlen(slash + 1) == p->base_len &&
                        !memcmp(slash + 1, p->base, p->base_len);
     const int rank = p->entry >= m->start && p->entry < m->end ? 3 : named ? 2 : 1;
 
