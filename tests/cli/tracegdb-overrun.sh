@@ -26,6 +26,9 @@ for text in 'deposit (a=.*overrun.c:23$' 'Old value = (long \*) 0x726568$' 'in o
     grep -q "$text" said || fail "no '$text': $(cat said)"
 done
 
+timeout 100 "$BIN/tracegdb" --gdb=./gdb --at=crash -- run.ctr >said 2>&1
+grep -q 'main () at .*overrun.c:29$' said || fail "after --: $(cat said)"
+
 # The signal is there at once, and after `monitor goto crash'.
 for at in "--at=crash" ""; do
     timeout 100 gdb-multiarch -q -nx -batch -ex "target remote | $BIN/tracegdb -q $at run.ctr" \

@@ -354,18 +354,22 @@ static int start_gdb(struct command_line *c, const char *path, int argc, char **
     const ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
     const struct gdb_needs needs = needs_of(c, path);
     const char *const begin = length > 0 ? (self[length] = 0, self) : argv[0];
+    const char *connect_at = needs.go_later ? " --at=0" : ""; /* the last one counts */
     bool said = false;
     bool ok = textbuf_printf(&b, "target remote | exec ") &&
               textbuf_shell_word(&b, begin, strlen(begin));
 
     for (int i = 1; ok && i < argc; i++) {
-        if (!is_gdb(argv[i])) {
+        if (!strcmp(argv[i], "--")) { /* the file comes next, and no option */
+            ok = textbuf_printf(&b, "%s", connect_at);
+            connect_at = "";
+        }
+        if (ok && !is_gdb(argv[i])) {
             ok = textbuf_printf(&b, " ") &&
                  textbuf_shell_word(&b, argv[i], strlen(argv[i]));
         }
     }
-    /* The last one counts. */
-    ok = ok && textbuf_printf(&b, "%s%c", needs.go_later ? " --at=0" : "", 0) &&
+    ok = ok && textbuf_printf(&b, "%s%c", connect_at, 0) &&
          textbuf_printf(&go, "monitor goto %s%c", needs.go_later ? c->at.text : "", 0);
     gdb_words(&needs, b.data, go.data, words);
     for (size_t i = 0; ok && !said && i < sizeof(found) / sizeof(found[0]); i++) {
