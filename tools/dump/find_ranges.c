@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* --find: which accesses and places --addr and --pc select. */
 #include "dump/find_priv.h"
+#include "query/location.h"
 
 #include <stdlib.h>
 
@@ -11,7 +12,7 @@ bool find_in_ranges(const struct ctr_range *v, uint32_t n, uint32_t process,
 
     for (uint32_t i = 0; i < n; i++) {
         if (v[i].from <= last && (first < v[i].to || v[i].to == UINT64_MAX) &&
-            (!v[i].process || v[i].process - 1 == process)) {
+            location_range_is_of(&v[i], process)) {
             return true;
         }
     }

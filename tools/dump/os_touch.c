@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Which calls and signals --addr selects: those for which the system used memory there. */
 #include "dump.h"
+#include "query/location.h"
 
 bool os_by_memory(const struct dump_options *opt)
 {
@@ -16,7 +17,7 @@ bool os_at_addrs(const struct dump_options *opt, const struct ctr_thread *thread
     last = last < addr ? UINT64_MAX : last;
     for (uint32_t i = 0; i < opt->filter.naddr; i++) {
         const struct ctr_range *r = &opt->filter.addrs[i];
-        if ((!r->process || r->process - 1 == thread->process) && last >= r->from &&
+        if (location_range_is_of(r, thread->process) && last >= r->from &&
             (addr < r->to || r->to == UINT64_MAX)) {
             return true;
         }

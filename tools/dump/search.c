@@ -17,6 +17,7 @@
 #include "dump/search_print.h"
 #include "input/trace.h"
 #include "query/threads.h"
+#include "query/location.h"
 
 enum tool_parsed search_parse(struct search_request *r, int key, const char *arg)
 {
@@ -282,7 +283,7 @@ static int begin_ranges(struct answer *a)
 
     for (uint32_t i = 0; ok && i < f->naddr; i++) {
         const struct ctr_range *r = &f->addrs[i];
-        if (!r->process || r->process - 1 == a->process) {
+        if (location_range_is_of(r, a->process)) {
             ok = search_bytes_append(&a->all, r->from, r->to) &&
                  search_bytes_append(&a->search.left, r->from, r->to);
         }

@@ -62,4 +62,10 @@ bool location_source(const char *text, uint32_t len, uint32_t *file, uint32_t *f
  * whether it was quoted. */
 bool location_name(const char *text, uint32_t len, char *to);
 
+/* Whether a range that was found counts in a process (index): a name may be elsewhere in another. */
+static inline bool location_range_is_of(const struct ctr_range *r, uint32_t process)
+{
+    return !r->process || r->process - 1 == process;
+}
+
 #endif

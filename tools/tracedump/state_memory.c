@@ -13,6 +13,7 @@
 #include "input/trace.h"
 #include "state/memory_files.h"
 #include "state/physical.h"
+#include "query/location.h"
 
 #define ROW 16u
 #define PART 65536u      /* bytes that are read at a time; whole rows */
@@ -158,12 +159,6 @@ static int put_range(struct memory_dump *d, const struct ctr_range *r, int *sys_
     return ret;
 }
 
-/* Whether a place is one of the process of the moment: a name may be elsewhere in another. */
-static bool is_of(const struct ctr_range *r, const struct ctr_thread *t)
-{
-    return !r->process || r->process - 1 == t->process;
-}
-
 /* Ranges after a heading, unless opening failed (ret); returns a status. */
 static int put_ranges(struct memory_dump *d, int ret, const char *heading,
                       const struct ctr_range *ranges, uint32_t n)
@@ -174,7 +169,9 @@ static int put_ranges(struct memory_dump *d, int ret, const char *heading,
         ret = dump_write(heading, strlen(heading), &sys_errno);
     }
     for (uint32_t i = 0; !ret && i < n; i++) {
-        ret = is_of(&ranges[i], d->thread) ? put_range(d, &ranges[i], &sys_errno) : 0;
+        if (location_range_is_of(&ranges[i], d->thread->process)) {
+            ret = put_range(d, &ranges[i], &sys_errno);
+        }
     }
     textbuf_fini(&d->out);
     free(d->whole);
@@ -190,7 +187,7 @@ static int nothing_known(const struct dump_options *opt, const char *why)
 static const char *why_nothing(const struct dump_options *opt, const struct ctr_thread *t)
 {
     for (uint32_t i = 0; i < opt->filter.naddr; i++) {
-        if (is_of(&opt->filter.addrs[i], t)) {
+        if (location_range_is_of(&opt->filter.addrs[i], t->process)) {
             return "the trace does not show what any of these bytes held";
         }
     }
